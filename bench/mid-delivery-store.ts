@@ -134,5 +134,6 @@ function postOf(index: number) {
     core: Buffer.from(JSON.stringify({ id: data.id, text: data.text })),
     envelope: Buffer.from(envelope),
     userIds: [asId<UserId>(madeAuthor)],
+    users: [],
   }
 }

@@ -44,6 +44,7 @@ export async function startSluice({ settings, prepare, database }: SluiceOptions
   const environment = {
     // Benches make endpoints invalid and dead on purpose.
     SLUICE_LOG_LEVEL: "error",
+    SLUICE_SEARCH: "off",
     SLUICE_CHALLENGES_PER_APP_MAX: "1000000",
     ...(database !== undefined && { SLUICE_DATABASE: database.url, SLUICE_MASTER_KEY: database.masterKey }),
     ...settings,

@@ -99,6 +99,7 @@ const portable = [
 const threads = [
   "delivery/threads/delivery-thread.ts",
   "ingest/intake-thread.ts",
+  "search/search-thread.ts",
   "store/embedded/serving/writer-thread.ts",
 ].map((file) => server + file)
 
@@ -147,7 +148,7 @@ const homes: readonly Home[] = [
     word: /\.(code|status|writeHead)\(\s*[1-5]\d\d\b|\bstatus: [1-5]\d\d\b/,
     home: /^packages\/(server\/src\/(http\/|model\/problem\.ts)|client\/src\/receiver\/|sluice\/)/,
   },
-  { name: "a path of the API", word: /["'`]\/(2|sluice\/v1)\//, home: /^packages\/api\/src\/paths\.ts$/ },
+  { name: "a path of the API", word: /["'`]\/(2|sluice\/v1)\//, home: /^packages\/api\/src\/(paths|not-offered)\.ts$/ },
 ]
 
 /** Words of a private language, and the field's word (STYLE.md, the glossary). */

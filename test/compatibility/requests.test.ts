@@ -2,7 +2,7 @@
  * Requests: parameters, bodies and their sizes, and the headers of every response. Each test bears the id of its row of
  * docs/compatibility.md.
  */
-import { bodyBytesMax, paths } from "@sluice/api"
+import { bodyBytesMax, notOffered, paths, selectableNames } from "@sluice/api"
 import { expect } from "vitest"
 import { openStream } from "../support/open-stream.testing.ts"
 import { rawResponses, type RawResponse } from "../support/raw-http.testing.ts"
@@ -26,18 +26,107 @@ import {
 
 test("unknown-parameter: every route refuses an unknown parameter and names it", async ({ server }) => {
   const app = await server.newApp()
-  const operatorToken = await server.running.apps.createToken("operator")
-  for (const { method, path, init, isForOperators } of await allOperations(server)) {
-    const refused = await app.call(`${path}?colour=blue`, { ...init, ...(isForOperators && { token: operatorToken }) })
+  const { apps } = server.running
+  const tokens = {
+    app: app.app.bearer_token,
+    user: (await apps.createUserToken(app.app.application_id, "7")) ?? "",
+    operator: await apps.createToken("operator"),
+  }
+  for (const { method, path, init, isFor } of await allOperations(server)) {
+    const query = path.includes("?") ? "&colour=blue" : "?colour=blue"
+    const refused = await app.call(path + query, { ...init, token: tokens[isFor] })
     expect.soft(refused.status, `${method} ${path}`).toBe(400)
-    expect.soft(refused.body.errors, `${method} ${path}`).toMatchObject([
-      {
-        ...errorMembers,
-        title: "Invalid Request",
-        parameters: { colour: ["blue"] },
-        message: expect.stringMatching(/^The query parameter \[colour\] is not one of \[/) as string,
-      },
+    // Required parameters are missing too, and all faults are named.
+    expect.soft(refused.body.errors[0], `${method} ${path}`).toMatchObject({
+      ...errorMembers,
+      title: "Invalid Request",
+      parameters: { colour: ["blue"] },
+      message: expect.stringMatching(/^The query parameter \[colour\] is not one of \[/) as string,
+    })
+  }
+})
+
+test("unknown-names: an unknown field or expansion is refused with the names that its parameter has", async ({
+  server,
+}) => {
+  const routes = [
+    `${paths.postsById}?ids=1&`,
+    `${paths.postById.replace(":id", "1")}?`,
+    `${postsPath("1")}?`,
+    `${paths.stream}?`,
+  ]
+  for (const [parameter, { listed }] of Object.entries(selectableNames)) {
+    const known = listed[0] ?? ""
+    const list = `${known},colour,${known.toUpperCase()}`
+    for (const path of routes) {
+      const refused = await server.call(`${path}${parameter}=${list}`)
+      expect(refused.status, path).toBe(400)
+      expect(refused.body.errors, path).toMatchObject(
+        ["colour", known.toUpperCase()].map((value) => ({
+          parameters: { [parameter]: [list] },
+          message: `The \`${parameter}\` query parameter value [${value}] is not one of [${listed.join(",")}]`,
+        })),
+      )
+    }
+  }
+  const { listed: older } = selectableNames["tweet.fields"]
+  const { listed: newer } = selectableNames["post.fields"]
+  expect([older.includes("note_tweet"), older.includes("note_post")]).toEqual([true, false])
+  expect([newer.includes("note_tweet"), newer.includes("note_post")]).toEqual([false, true])
+})
+
+test("refused-lists: a refusal repeats a whole list of up to 2,100 characters, and names the value that is wrong", async ({
+  server,
+}) => {
+  const refusedWith = async (list: string): Promise<unknown> =>
+    (await server.call(`${paths.postsById}?ids=${list}`)).body.errors
+  const ids = Array.from({ length: 99 }, (_, at) => String(10n ** 18n + BigInt(at)))
+  const list = [...ids, "foo"].join(",")
+  expect(await refusedWith(list)).toMatchObject([
+    { parameters: { ids: [list] }, message: "The `ids` query parameter value [foo] does not match ^[0-9]{1,19}$" },
+  ])
+  const tooLong = [...ids, ...ids].join(",")
+  expect(await refusedWith(tooLong)).toMatchObject([{ parameters: { ids: [`${tooLong.slice(0, 2_099)}…`] } }])
+})
+
+test("required-parameters: an absent or empty parameter that a route needs is refused in X's words", async ({
+  server,
+}) => {
+  for (const [query, given] of [
+    ["", []],
+    ["?ids=", [""]],
+  ] as const) {
+    const refused = await server.call(paths.postsById + query)
+    expect(refused.status).toBe(400)
+    expect(refused.body.errors).toMatchObject([
+      { parameters: { ids: given }, message: "The `ids` query parameter can not be empty" },
     ])
+  }
+})
+
+test("not-offered: a path of X that Sluice does not offer gets a 404 that says why and what there is", async ({
+  server,
+}) => {
+  for (const { matter, reason, paths: patterns } of notOffered) {
+    for (const pattern of patterns) {
+      const path = pattern.replaceAll(/:\w+/g, "12").replace("/*", "")
+      for (const [method, url] of [
+        ["GET", path],
+        ["POST", `${path}?ids=1`],
+        ...(pattern.endsWith("/*") ? [["DELETE", `${path}/5/6`] as const] : []),
+      ] as const) {
+        const refused = await server.call(url, { method })
+        expect([url, refused.status]).toEqual([url, 404])
+        expect(refused.body).toEqual(
+          problem(
+            404,
+            "Not Found",
+            `Sluice does not offer ${matter}. ${reason} It has the posts that it received, and the users that came with ` +
+              "them. GET /openapi.json describes what there is.",
+          ),
+        )
+      }
+    }
   }
 })
 
@@ -242,11 +331,26 @@ test("versioning: X's API is under /2, and Sluice's additions are under /sluice/
   const under = (prefix: string): string[] => described.filter((path) => path.startsWith(prefix)).toSorted()
   expect(under("/2/")).toEqual([
     "/2/openapi.json",
+    "/2/tweets",
+    "/2/tweets/counts/all",
+    "/2/tweets/counts/recent",
+    "/2/tweets/search/all",
+    "/2/tweets/search/recent",
     "/2/tweets/search/stream",
     "/2/tweets/search/stream/rules",
     "/2/tweets/search/stream/rules/counts",
     "/2/tweets/search/webhooks",
     "/2/tweets/search/webhooks/{webhook_id}",
+    "/2/tweets/{id}",
+    "/2/tweets/{id}/quote_tweets",
+    "/2/tweets/{id}/retweets",
+    "/2/users",
+    "/2/users/by",
+    "/2/users/by/username/{username}",
+    "/2/users/me",
+    "/2/users/search",
+    "/2/users/{id}",
+    "/2/users/{id}/mentions",
     "/2/users/{id}/tweets",
     "/2/webhooks",
     "/2/webhooks/replay",

@@ -13,9 +13,7 @@ import {
 import { addRules, idsIn, newIds, test } from "./support.testing.ts"
 import { temporaryDirectory } from "../support/temporary-directory.testing.ts"
 
-test("rule-modes: a search considers only the post itself, ignores diacritics, and supports fewer operators", async ({
-  server,
-}) => {
+test("rule-modes: a search considers only the post itself, and ignores diacritics", async ({ server }) => {
   const quote = {
     ...envelope(1, "look", { referenced_tweets: [{ type: "quoted", id: "9" }] }),
     includes: { tweets: [{ id: "9", text: "a cat" }] },
@@ -32,28 +30,38 @@ test("rule-modes: a search considers only the post itself, ignores diacritics, a
   })
   expect(await testedIds(server, "#cat has:mentions", [unmarked])).toEqual([])
   expect(await testedIds(server, "#cat has:mentions", [unmarked], "search")).toEqual(["3"])
-  for (const value of ["quotes_of_tweet_id:9", "quotes_of_status_id:9"]) {
-    expect(await testedIds(server, value, posts)).toEqual(["1"])
-    expect(await testedIds(server, value, posts, "search")).toEqual(["1"])
-  }
-  for (const value of ["cat sample:50", "bio:cat", "bio_name:cat", "bio_location:cat"]) {
-    expect((await testRule(server, value, posts)).status).toBe(200)
-    const refused = await testRule(server, value, posts, "search")
-    expect(refused.status).toBe(400)
-    expect(refused.body.details[0]).toContain("Operator is not available in current product")
-  }
 })
 
-test("search-reposts: a search finds reposts by their original's words, unless -is:retweet excludes them", async ({
+test("rule-modes-of-operators: a search and a stream have each other's operators, unless the dialect is strict", async ({
   server,
+  otherServer,
 }) => {
-  const repost = {
-    ...envelope(2, "RT @wren: a …", { referenced_tweets: [{ type: "retweeted", id: "1" }] }),
-    includes: { tweets: [{ id: "1", text: "a cat" }] },
+  const post = {
+    ...envelope(1, "a hot pale dog", { author_id: "5", referenced_tweets: [{ type: "quoted", id: "9" }] }),
+    includes: { users: [{ id: "5", username: "wren", name: "Wren", description: "a cat" }] },
   }
-  const posts = [envelope(1, "a cat"), repost]
-  expect(await testedIds(server, "cat", posts, "search")).toEqual(["1", "2"])
-  expect(await testedIds(server, "cat -is:retweet", posts, "search")).toEqual(["1"])
+  const ofStream = ["bio:cat", "bio_name:wren", '"hot dog"~3', "dog sample:100"]
+  const ofSearch = ["quotes_of_tweet_id:9", "quotes_of_status_id:9"]
+  for (const value of [...ofStream, ...ofSearch]) {
+    expect(await testedIds(server, value, [post])).toEqual(["1"])
+    expect(await testedIds(server, value, [post], "search")).toEqual(["1"])
+  }
+  for (const [values, mode, other] of [
+    [ofStream, "stream", "search"],
+    [ofSearch, "search", "stream"],
+  ] as const)
+    for (const value of values) {
+      expect(await testedIds(otherServer, value, [post], mode)).toEqual(["1"])
+      const refused = await testRule(otherServer, value, [post], other)
+      expect(refused.status).toBe(400)
+      expect(refused.body.details).toEqual([expect.stringContaining("Operator is not available in current product")])
+    }
+  for (const mode of ["stream", "search"] as const) {
+    expect(await testedIds(otherServer, "dog min_likes:1 OR dog", [post], mode)).toEqual(["1"])
+    expect((await testRule(server, "dog list:1", [post], mode)).body.details).toEqual([
+      expect.stringContaining("Reference to invalid operator 'list'. Operator is not available in current product"),
+    ])
+  }
 })
 
 test("quoted-operators: words, marks, links, media, is:reply and is:quote match within a quoted post", async ({
@@ -285,7 +293,12 @@ test("embeddings: rules of similarity need the operator's endpoint, and ingest s
 })
 
 /** Tests a rule on posts. */
-function testRule(app: TestApp, value: string, posts: readonly unknown[], mode?: "search"): Promise<TestResponse> {
+function testRule(
+  app: TestApp,
+  value: string,
+  posts: readonly unknown[],
+  mode?: "stream" | "search",
+): Promise<TestResponse> {
   return app.send("POST", paths.ruleTest, { value, posts, ...(mode && { mode }) })
 }
 
@@ -294,7 +307,7 @@ async function testedIds(
   app: TestApp,
   value: string,
   posts: readonly unknown[],
-  mode?: "search",
+  mode?: "stream" | "search",
 ): Promise<readonly string[]> {
   const { status, body } = await testRule(app, value, posts, mode)
   expect([value, status]).toEqual([value, 200])

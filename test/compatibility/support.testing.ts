@@ -33,6 +33,7 @@ export const test = plainTest
       "page-scan-max": "100",
       "post-bytes-max": String(bodyBytesMax),
       "rule-dialect": "strict",
+      "search-reposts": "true",
       "stream-connections-per-app-max": "2",
       "stream-connections-over": "replace",
       "delivery-attempts-max": "1",
@@ -202,8 +203,8 @@ interface Operation {
   readonly method: string
   readonly path: string
   readonly isGuarded: boolean
-  /** Whether only operators may use it. */
-  readonly isForOperators: boolean
+  /** A kind of token with which it may be used. */
+  readonly isFor: "app" | "user" | "operator"
   readonly init: { method: string; headers: Record<string, string>; body?: string }
 }
 
@@ -211,18 +212,27 @@ interface Operation {
 export async function allOperations(server: TestApp): Promise<readonly Operation[]> {
   const described = (await server.call(paths.openapi)).body.paths as Record<
     string,
-    Record<string, { security?: readonly object[]; requestBody?: { content: Record<string, { example: unknown }> } }>
+    Record<
+      string,
+      {
+        security?: readonly object[]
+        parameters?: readonly { name: string; in: string; required?: boolean }[]
+        requestBody?: { content: Record<string, { example: unknown }> }
+      }
+    >
   >
   return Object.entries(described).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([name, { security = [], requestBody }]) => {
+    Object.entries(methods).map(([name, { security = [], parameters = [], requestBody }]) => {
+      const required = parameters.filter((one) => one.in === "query" && one.required === true)
+      const query = required.map((one) => `${one.name}=1`).join("&")
       const method = name.toUpperCase()
       const [type, content] = Object.entries(requestBody?.content ?? {})[0] ?? []
       const example = content?.example
       const body = typeof example === "string" ? example : JSON.stringify(example)
       return {
         method,
-        path: path.replaceAll(/\{\w+\}/g, "1"),
-        isForOperators: /^\/sluice\/v1\/(apps|tokens)\b/.test(path),
+        path: path.replaceAll(/\{\w+\}/g, "1") + (query === "" ? "" : `?${query}`),
+        isFor: kindFor(path),
         isGuarded: security.some((one) => "bearer" in one),
         init: {
           method,
@@ -232,6 +242,11 @@ export async function allOperations(server: TestApp): Promise<readonly Operation
       }
     }),
   )
+}
+
+function kindFor(path: string): Operation["isFor"] {
+  if (path === paths.me) return "user"
+  return /^\/sluice\/v1\/(apps|tokens)\b/.test(path) ? "operator" : "app"
 }
 
 /** Requests every kind of refusal; returns the responses by kind. */

@@ -5,7 +5,6 @@
  * X's schemas require hardly any member, so the objects of lists are also compared by the names of their members.
  */
 import { gzipSync } from "node:zlib"
-import { readFileSync } from "node:fs"
 import {
   consolePath,
   docsPath,
@@ -18,13 +17,14 @@ import {
   userFields,
   type Envelope,
 } from "@sluice/api"
-import { Ajv, type AnySchema, type ErrorObject, type ValidateFunction } from "ajv"
+import type { AnySchema, ValidateFunction } from "ajv"
 import { Ajv2020 } from "ajv/dist/2020.js"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { openStream } from "../support/open-stream.testing.ts"
 import { envelope, startTestServer, type TestResponse, type TestServer } from "../support/test-server.testing.ts"
-import { hasSharedData, sharedFile, sharedLines } from "../support/shared-data.testing.ts"
+import { hasSharedData, sharedLines } from "../support/shared-data.testing.ts"
 import { WebhookReceiver } from "../support/webhook-receiver.testing.ts"
+import { faultsByX, faultsOf, openApiFormats, xDocument } from "../support/x-document.testing.ts"
 
 let server: TestServer
 let receiver: WebhookReceiver
@@ -40,27 +40,8 @@ afterAll(async () => {
 })
 
 describe.runIf(hasSharedData)("X's document", () => {
-  let xSchemas: Readonly<Record<string, { readonly properties: object }>>
-  let ajv: Ajv
-
-  beforeAll(() => {
-    const document = JSON.parse(readFileSync(sharedFile("spec/x-openapi.json"), "utf8")) as {
-      components: { schemas: typeof xSchemas }
-    }
-    xSchemas = document.components.schemas
-    ajv = new Ajv({ strict: false, allErrors: true, formats: openApiFormats })
-    ajv.addSchema(document, "x", undefined, false)
-  })
-
-  /** Violations by a value of one of X's schemas. */
-  function faults(name: string, value: unknown): readonly string[] {
-    const validate = ajv.getSchema(`x#/components/schemas/${name}`)
-    if (validate === undefined) throw new Error(`X has no schema ${name}`)
-    return faultsOf(validate, value)
-  }
-
   function membersOf(name: string): readonly string[] {
-    return Object.keys(xSchemas[name]?.properties ?? {}).toSorted()
+    return Object.keys(xDocument().components.schemas[name]?.properties ?? {}).toSorted()
   }
 
   test("X's document describes rules that are added, listed, counted and deleted", async () => {
@@ -68,38 +49,38 @@ describe.runIf(hasSharedData)("X's document", () => {
       add: [{ value: "cat", tag: "pets" }, { value: "dog" }],
     })
     expect(added.status).toBe(201)
-    expect(faults("UpdateRulesResponse", added.body)).toEqual([])
+    expect(faultsByX("UpdateRulesResponse", added.body)).toEqual([])
     const listed = await server.call(paths.rules)
-    expect(faults("GetRulesResponse", listed.body)).toEqual([])
+    expect(faultsByX("GetRulesResponse", listed.body)).toEqual([])
     expect(listed.body.data).toHaveLength(2)
     const [dog, cat] = listed.body.data as [{ id: string }, object]
     expect(Object.keys(cat).toSorted()).toEqual(membersOf("GetRulesResponseData"))
     expect(Object.keys(dog).toSorted()).toEqual(["id", "value"])
     const counts = await server.call(paths.ruleCounts)
-    expect(faults("GetRuleCountsResponse", counts.body)).toEqual([])
+    expect(faultsByX("GetRuleCountsResponse", counts.body)).toEqual([])
     expect(Object.keys(counts.body.data as object).toSorted()).toEqual(membersOf("GetRuleCountsResponseData"))
     const deleted = await server.send("POST", paths.rules, { delete: { ids: [dog.id] } })
-    expect(faults("UpdateRulesResponse", deleted.body)).toEqual([])
+    expect(faultsByX("UpdateRulesResponse", deleted.body)).toEqual([])
   })
 
   test("X's document describes webhooks, links and deliveries", async () => {
     const made = await server.send("POST", paths.webhooks, { url: receiver.url })
-    expect(faults("CreateWebhooksResponse", made.body)).toEqual([])
+    expect(faultsByX("CreateWebhooksResponse", made.body)).toEqual([])
     const { id } = made.body.data as { id: string }
-    expect(faults("WebhookConfigId", id)).toEqual([])
+    expect(faultsByX("WebhookConfigId", id)).toEqual([])
     const linkPath = paths.link.replace(":webhook_id", id)
     const webhookPath = paths.webhook.replace(":webhook_id", id)
     const linked = await server.send("POST", `${linkPath}?tweet.fields=created_at&expansions=author_id`)
-    expect(faults("CreateWebhooksStreamLinkResponse", linked.body)).toEqual([])
+    expect(faultsByX("CreateWebhooksStreamLinkResponse", linked.body)).toEqual([])
 
     const webhooks = await server.call(paths.webhooks)
-    expect(faults("GetWebhooksResponse", webhooks.body)).toEqual([])
+    expect(faultsByX("GetWebhooksResponse", webhooks.body)).toEqual([])
     expect(Object.keys(webhooks.body.data[0] as object).toSorted()).toEqual(membersOf("WebhookConfig"))
     // The list itself has another form here: its objects are X's.
     const links = (await server.call(paths.links)).body.data.links as object[]
     expect(links).toHaveLength(1)
     for (const link of links) {
-      expect(faults("GetWebhooksStreamLinksResponseData", link)).toEqual([])
+      expect(faultsByX("GetWebhooksStreamLinksResponseData", link)).toEqual([])
       expect(Object.keys(link).toSorted()).toEqual(membersOf("GetWebhooksStreamLinksResponseData"))
     }
 
@@ -108,19 +89,19 @@ describe.runIf(hasSharedData)("X's document", () => {
     await receiver.arrived(1)
     for (const delivered of [JSON.parse(receiver.received[0]?.body ?? "") as Envelope, await stream.next()]) {
       expect(delivered.data.id).toBe("1")
-      expect(faults("StreamPostsResponse", delivered)).toEqual([])
+      expect(faultsByX("StreamPostsResponse", delivered)).toEqual([])
     }
 
     const replay = await server.send("POST", paths.webhookReplay, replayTo(id))
     expect(replay.status).toBe(200)
-    expect(faults("CreateWebhookReplayJobResponse", replay.body)).toEqual([])
+    expect(faultsByX("CreateWebhookReplayJobResponse", replay.body)).toEqual([])
     expect(Object.keys(replay.body.data as object).toSorted()).toEqual(membersOf("CreateWebhookReplayJobResponseData"))
     const validated = await server.send("PUT", webhookPath)
-    expect(faults("ValidateWebhooksResponse", validated.body)).toEqual([])
+    expect(faultsByX("ValidateWebhooksResponse", validated.body)).toEqual([])
     const unlinked = await server.send("DELETE", linkPath)
-    expect(faults("DeleteWebhooksStreamLinkResponse", unlinked.body)).toEqual([])
+    expect(faultsByX("DeleteWebhooksStreamLinkResponse", unlinked.body)).toEqual([])
     const deleted = await server.send("DELETE", webhookPath)
-    expect(faults("DeleteWebhooksResponse", deleted.body)).toEqual([])
+    expect(faultsByX("DeleteWebhooksResponse", deleted.body)).toEqual([])
     expect([validated, unlinked, deleted].map(({ status }) => status)).toEqual([200, 200, 200])
   })
 
@@ -147,7 +128,7 @@ describe.runIf(hasSharedData)("X's document", () => {
       for (const query of ["", `?max_results=100&${everything}`]) {
         const { status, body } = await server.call(path + query)
         expect(status).toBe(200)
-        const found = faults("GetUsersPostsResponse", body)
+        const found = faultsByX("GetUsersPostsResponse", body)
         expect(found.filter((fault) => !isOlderThanDocument(fault))).toEqual([])
         count += (body.data as unknown[]).length
         for (const kind of Object.keys((body.includes as object | undefined) ?? {})) included.add(kind)
@@ -157,26 +138,57 @@ describe.runIf(hasSharedData)("X's document", () => {
     expect([...included]).toEqual(expect.arrayContaining(["users", "tweets", "media"]))
   })
 
+  test("X's document describes users, recorded ones with every field, with pinned posts and without", async () => {
+    const lines = sharedLines("data/x/posts-full.ndjson.gz").slice(0, 2_000)
+    const envelopes = lines.map((line) => JSON.parse(line) as Envelope)
+    await server.ingest(...envelopes)
+    const users = envelopes.flatMap(({ includes }) => (includes?.users ?? []) as { id: string; username: string }[])
+    const known = [...new Map(users.map((user) => [user.id, user])).values()].slice(0, 100)
+    const everything = `user.fields=${userFields.join(",")}&tweet.fields=${postFields.join(",")}&expansions=pinned_tweet_id`
+    const ids = `ids=${known.map(({ id }) => id).join(",")}`
+    const usernames = `usernames=${known.map(({ username }) => username).join(",")}`
+    const [{ id, username } = { id: "1", username: "none" }] = known
+    const token = (await server.running.apps.createUserToken(server.app.application_id, id)) ?? ""
+    for (const [schema, path] of [
+      ["GetUsersByIdsResponse", `${paths.users}?${ids}`],
+      ["GetUsersByIdsResponse", `${paths.users}?ids=404404`],
+      ["GetUsersByUsernamesResponse", `${paths.usersBy}?${usernames}`],
+      ["GetUsersByIdResponse", `${paths.user.replace(":id", id)}?`],
+      ["GetUsersByUsernameResponse", `${paths.userByUsername.replace(":username", username)}?`],
+      ["GetUsersMeResponse", `${paths.me}?`],
+      ["SearchUsersResponse", `${paths.userSearch}?query=the&max_results=5`],
+    ] as const) {
+      for (const query of ["", `&${everything}`]) {
+        const answer = await server.call(path + query, path.startsWith(paths.me) ? { token } : {})
+        expect(answer.status, path).toBe(200)
+        expect(
+          faultsByX(schema, answer.body).filter((fault) => !isOlderThanDocument(fault)),
+          path,
+        ).toEqual([])
+      }
+    }
+  })
+
   test("X's document describes errors of the kinds that it has", async () => {
     const unknownUser = await server.call(paths.userPosts.replace(":id", "404404"))
-    expect(faults("GetUsersPostsResponse", unknownUser.body)).toEqual([])
+    expect(faultsByX("GetUsersPostsResponse", unknownUser.body)).toEqual([])
     const unknownRule = await server.call(`${paths.rules}?ids=1`)
-    expect(faults("GetRulesResponse", unknownRule.body)).toEqual([])
+    expect(faultsByX("GetRulesResponse", unknownRule.body)).toEqual([])
     const unknownWebhook = await server.send("PUT", paths.webhook.replace(":webhook_id", "1"))
-    expect(faults("ResourceNotFoundProblem", unknownWebhook.body)).toEqual([])
+    expect(faultsByX("ResourceNotFoundProblem", unknownWebhook.body)).toEqual([])
     const wrong = await server.call(`${paths.links}?colour=blue`)
-    expect(faults("InvalidRequestProblem", wrong.body)).toEqual([])
+    expect(faultsByX("InvalidRequestProblem", wrong.body)).toEqual([])
     for (const { body } of [unknownUser, unknownRule, unknownWebhook, wrong]) {
       expect(body.errors).toHaveLength(1)
-      expect(faults("Problem", body.errors[0])).toEqual([])
+      expect(faultsByX("Problem", body.errors[0])).toEqual([])
     }
   })
 
   test("X's document describes no body of another form", () => {
-    expect(faults("GetWebhooksStreamLinksResponseData", { created_at: 1 })).not.toEqual([])
-    expect(faults("GetWebhooksResponse", { data: {} })).not.toEqual([])
-    expect(faults("GetUsersPostsResponse", { data: [{ id: "1", created_at: "today" }] })).not.toEqual([])
-    expect(faults("Problem", { type: "about:blank", title: "", detail: "" })).not.toEqual([])
+    expect(faultsByX("GetWebhooksStreamLinksResponseData", { created_at: 1 })).not.toEqual([])
+    expect(faultsByX("GetWebhooksResponse", { data: {} })).not.toEqual([])
+    expect(faultsByX("GetUsersPostsResponse", { data: [{ id: "1", created_at: "today" }] })).not.toEqual([])
+    expect(faultsByX("Problem", { type: "about:blank", title: "", detail: "" })).not.toEqual([])
   })
 })
 
@@ -201,14 +213,17 @@ describe("the server's description of itself", () => {
   })
 
   test("the methods that the server's description lists are accepted, and no others", async () => {
-    const operator = await server.running.apps.createToken("operator")
+    const { apps } = server.running
+    const tokens = [await apps.createToken("operator"), await apps.createUserToken(server.app.application_id, "7")]
     for (const [path, item] of Object.entries(description.paths)) {
       for (const method of ["get", "post", "put", "patch", "delete"]) {
         // An unknown parameter is refused wherever there is a route, before anything is done.
         const url = `${path.replaceAll(/\{\w+\}/g, "1")}?colour=blue`
-        const response = await server.call(url, { method: method.toUpperCase() })
-        const asOperator = { method: method.toUpperCase(), token: operator }
-        const { status } = response.status === 403 ? await server.call(url, asOperator) : response
+        let { status } = await server.call(url, { method: method.toUpperCase() })
+        for (const token of tokens) {
+          if (status === 403)
+            ({ status } = await server.call(url, { method: method.toUpperCase(), token: token ?? "" }))
+        }
         if (Object.hasOwn(item, method)) expect([400, 415], `${method} ${path}`).toContain(status)
         else expect(status, `${method} ${path}`).toBe(405)
       }
@@ -254,7 +269,7 @@ describe("the server's description of itself", () => {
   })
 
   test.runIf(hasSharedData)("the server's description gives an operation the id that X gives it", () => {
-    const { paths: xPaths } = JSON.parse(readFileSync(sharedFile("spec/x-openapi.json"), "utf8")) as Description
+    const { paths: xPaths } = xDocument()
     const shared = Object.entries(description.paths).flatMap(([path, item]) =>
       Object.entries(item).flatMap(([method, operation]) => {
         const theirs = xPaths[path]?.[method]
@@ -314,6 +329,10 @@ describe("the server's description of itself", () => {
       ["get", "ruleCost", await server.call(paths.ruleCost)],
       ["post", "ruleTest", await server.send("POST", paths.ruleTest, { value: "heron", recent: 10 })],
       ["get", "userPosts", await server.call(paths.userPosts.replace(":id", "7"))],
+      ["get", "postsById", await server.call(`${paths.postsById}?ids=77,404`)],
+      ["get", "postsById", await server.call(paths.postsById)],
+      ["get", "postById", await server.call(paths.postById.replace(":id", "77"))],
+      ["get", "postById", await server.call(paths.postById.replace(":id", "404"))],
       ["post", "posts", await server.ingest(envelope(78, "an egret"), "not an envelope")],
       ["get", "posts", await server.call(`${paths.posts}?max_results=1`)],
       ["get", "post", await server.call(paths.post.replace(":post_id", "77"))],
@@ -451,6 +470,14 @@ const methodsOfRoutes = {
   link: ["delete", "post"],
   webhooks: ["get", "post"],
   webhook: ["delete", "put"],
+  postsById: ["get"],
+  postById: ["get"],
+  users: ["get"],
+  user: ["get"],
+  usersBy: ["get"],
+  userByUsername: ["get"],
+  userSearch: ["get"],
+  me: ["get"],
   userPosts: ["get"],
   posts: ["get", "post"],
   post: ["get"],
@@ -471,6 +498,13 @@ const methodsOfRoutes = {
   signingKey: ["get", "post"],
   ruleCost: ["get"],
   ruleTest: ["post"],
+  searchRecent: ["get"],
+  searchAll: ["get"],
+  countsRecent: ["get"],
+  countsAll: ["get"],
+  quotes: ["get"],
+  reposts: ["get"],
+  mentions: ["get"],
   troubles: ["delete", "get", "post"],
   trouble: ["delete"],
   troubleDisconnect: ["post"],
@@ -490,23 +524,8 @@ const methodsOfRoutes = {
 
 /** The recordings are of 2021 and 2022: some metrics were not counted yet, or had names that speak of tweets. */
 function isOlderThanDocument(fault: string): boolean {
-  return /^\/(data|includes\/users)\/\d+\/public_metrics must have required property '(repost|post|bookmark|impression)_count'/.test(
+  return /^\/(data|(data|includes\/(users|tweets))\/\d+)\/public_metrics must have required property '(repost|post|bookmark|impression)_count'/.test(
     fault,
-  )
-}
-
-/** The formats of OpenAPI that JSON Schema lacks, and the one of JSON Schema that is in use. */
-const openApiFormats = {
-  "date-time": /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/,
-  double: true,
-  int32: true,
-  int64: true,
-} as const
-
-function faultsOf(validate: ValidateFunction, value: unknown): readonly string[] {
-  if (validate(value)) return []
-  return (validate.errors ?? []).map(({ instancePath, message, params }: ErrorObject) =>
-    [instancePath, message, JSON.stringify(params)].join(" "),
   )
 }
 

@@ -1,9 +1,10 @@
 /** The seeded faults, by the promise that each breaks. */
 import type { Mutant } from "./mutant.ts"
-import { apart, clients, pages } from "./seeded/responding.ts"
+import { apart, clients, lookUps, pages } from "./seeded/responding.ts"
 import { cursors, deliveryThreads, threadCalls, retries, deadLetters } from "./seeded/delivering.ts"
 import { ledger } from "./seeded/ledger.ts"
 import { matching } from "./seeded/matching.ts"
+import { search } from "./seeded/search.ts"
 import { cluster, handedOn } from "./seeded/sharing.ts"
 import { durability, backups, log, retention } from "./seeded/storing.ts"
 import { signatures, challenges, guard, sessions, trouble } from "./seeded/trusting.ts"
@@ -25,6 +26,8 @@ export const mutants: readonly Mutant[] = [
   ...apart,
   ...clients,
   ...pages,
+  ...lookUps,
+  ...search,
   ...matching,
   ...trouble,
   ...sessions,

@@ -3,6 +3,7 @@ import { spawn, spawnSync } from "node:child_process"
 import { once } from "node:events"
 import { text } from "node:stream/consumers"
 import { fileURLToPath } from "node:url"
+import { snowflakeEpochMs } from "@sluice/api"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { envelope, startTestServer, type TestApp, type TestServer } from "../support/test-server.testing.ts"
 
@@ -76,12 +77,43 @@ describe.runIf(python !== undefined)("clients for Python", () => {
     ])
   })
 
+  test("tweepy searches and counts posts and lists mentions, page by page", async () => {
+    const nowMs = Date.now()
+    // Counts end ten seconds before their request.
+    const ids = Array.from(
+      { length: 23 },
+      (_, index) => (BigInt(nowMs - (index + 1) * 60_000 - snowflakeEpochMs) << 22n) + 1n,
+    )
+    const mention = { entities: { mentions: [{ start: 0, end: 5, id: "7", username: "wren" }] } }
+    const app = await server.newApp()
+    const posts = ids.map((id) => envelope(String(id), "@wren a plover", mention))
+    await app.ingest(...posts)
+    const printed = await run("tweepy_search.py", app, () => [])
+    const numbers = ids.map(Number)
+    const byStep = Object.fromEntries(printed.map(({ step, body }) => [step, body]))
+    expect(byStep).toEqual({
+      connect: null,
+      search: [numbers.slice(0, 10), ["wren"]],
+      pages: numbers,
+      none: [[]],
+      counts: [23, 23],
+      "count pages": [23, ...Array.from({ length: pagesSince("2026-01-01") - 1 }, () => 0)],
+      mentions: numbers,
+    })
+  })
+
   const runSample = (app: TestApp) => run("filtered_stream.py", app, () => [picture()])
 
   /** Runs a script to its end, with posts for it once it is connected. Returns its output, in order. */
   async function run(script: string, app: TestApp, posts: () => readonly unknown[]): Promise<readonly Printed[]> {
     const client = spawn(python ?? "", [fileURLToPath(new URL(script, import.meta.url))], {
-      env: { ...process.env, SLUICE_URL: app.url, BEARER_TOKEN: app.app.bearer_token, NO_PROXY: "*" },
+      env: {
+        ...process.env,
+        SLUICE_URL: app.url,
+        BEARER_TOKEN: app.app.bearer_token,
+        NO_PROXY: "*",
+        PYTHONDONTWRITEBYTECODE: "1",
+      },
       stdio: ["ignore", "pipe", "pipe"],
     })
     const ended = once(client, "exit")
@@ -103,6 +135,11 @@ interface Printed {
   readonly step: string
   readonly status: number
   readonly body: unknown
+}
+
+/** Pages of 31 days from a date until now. */
+function pagesSince(date: string): number {
+  return Math.ceil((Date.now() - 10_000 - Date.parse(date)) / (31 * 86_400_000))
 }
 
 let pictures = 0

@@ -4,24 +4,12 @@ Adds a rule with a tag and one without, connects, and prints one line of JSON fo
 for the exception that ended it, if any. Ends after two records.
 """
 
-import json
 import os
 import sys
 
 import tweepy
-from requests.adapters import HTTPAdapter
 
-
-class Redirected(HTTPAdapter):
-    """Sends requests for api.twitter.com to the server."""
-
-    def send(self, request, **options):
-        request.url = request.url.replace("https://api.twitter.com", os.environ["SLUICE_URL"])
-        return super().send(request, **options)
-
-
-def tell(step, body):
-    print(json.dumps({"step": step, "body": body}), flush=True)
+from tweepy_server import redirect, tell
 
 
 class Stream(tweepy.StreamingClient):
@@ -42,7 +30,7 @@ class Stream(tweepy.StreamingClient):
 
 
 stream = Stream(os.environ["BEARER_TOKEN"], max_retries=0)
-stream.session.mount("https://api.twitter.com", Redirected())
+redirect(stream)
 added = stream.add_rules([tweepy.StreamRule("cat", tag="pets"), tweepy.StreamRule("grey")])
 tell("add", [[rule.id, rule.tag] for rule in added.data])
 tell("list", [[rule.value, rule.tag] for rule in stream.get_rules().data])

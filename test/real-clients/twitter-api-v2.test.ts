@@ -2,12 +2,23 @@
 import { readFileSync } from "node:fs"
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises"
 import { fileURLToPath } from "node:url"
+import { snowflakeEpochMs } from "@sluice/api"
 import { ETwitterStreamEvent, TwitterApi, type IClientSettings } from "twitter-api-v2"
 import { afterAll, beforeAll, expect, test } from "vitest"
 import { envelope, startTestServer, type TestServer } from "../support/test-server.testing.ts"
 
 let server: TestServer
 let client: TwitterApi
+
+/** Ingests this many posts of the last minutes; returns their ids, newest first. */
+async function ingestNow(text: string, count: number): Promise<readonly string[]> {
+  const nowMs = Date.now()
+  const ids = Array.from({ length: count }, (_, index) =>
+    String(BigInt(nowMs - 20_000 - index * 1_000 - snowflakeEpochMs) << 22n),
+  )
+  await server.ingest(...ids.map((id) => envelope(id, text)))
+  return ids
+}
 
 /** The page's code as a module, where it finds the client among this repository's packages. */
 async function pageSettings(): Promise<(url: string) => Partial<IClientSettings>> {
@@ -97,7 +108,91 @@ test("the timeline's paginator reaches the last page", async () => {
   expect(timeline.meta.next_token).toBeUndefined()
 })
 
+test("posts are looked up by their ids, one or many, and those that are missing are errors", async () => {
+  await server.ingest(envelope(20_001, "one"), envelope(20_002, "two", { public_metrics: { retweet_count: 2 } }))
+  const options = { "tweet.fields": ["public_metrics" as const], expansions: ["author_id" as const] }
+  const many = await client.v2.tweets(["20002", "404", "20001"], options)
+  expect(many.data.map(({ id }) => id)).toEqual(["20002", "20001"])
+  expect(many.data[0]?.public_metrics).toEqual({ retweet_count: 2 })
+  expect(many.includes?.users?.[0]?.username).toBe("wren")
+  expect(many.errors).toMatchObject([{ resource_id: "404", parameter: "ids" }])
+  const one = await client.v2.singleTweet("20001", options)
+  expect(one.data).toMatchObject({ id: "20001", text: "one", author_id: "7" })
+  const none = await client.v2.singleTweet("404")
+  expect([none.data, none.errors]).toMatchObject([undefined, [{ resource_id: "404", parameter: "id" }]])
+})
+
+test("the client searches, page by page, both windows, and with either sort order", async () => {
+  const ids = await ingestNow("plover", 57)
+  const found: string[] = []
+  const search = await client.v2.search("plover", { max_results: 10, "tweet.fields": ["created_at"] })
+  for await (const post of search) found.push(post.id)
+  expect(found).toEqual(ids)
+  expect(search.meta.next_token).toBeUndefined()
+  const all = await client.v2.searchAll("plover", { max_results: 20, sort_order: "relevancy" })
+  await all.fetchLast(1_000)
+  expect(all.tweets.map(({ id }) => id)).toEqual(ids)
+  // It turns the start of a search without a token into an id.
+  const since = new Date(Date.now() - 3_600_000).toISOString()
+  const later = await client.v2.search("plover", { max_results: 100, start_time: since })
+  expect(later.tweets).toHaveLength(57)
+  await later.fetchNext()
+  expect(later.tweets).toHaveLength(57)
+  await ingestNow("plover", 1)
+  expect((await search.previous()).tweets).toHaveLength(1)
+})
+
+test("the client counts posts, recent ones and all", async () => {
+  await ingestNow("curlew", 12)
+  const recent = await client.v2.tweetCountRecent("curlew", { granularity: "day" })
+  expect(recent.meta.total_tweet_count).toBe(12)
+  expect(recent.data.reduce((sum, { tweet_count }) => sum + tweet_count, 0)).toBe(12)
+  const all = await client.v2.tweetCountAll("curlew", { start_time: "2026-01-01T00:00:00Z", granularity: "day" })
+  expect(all.meta).toMatchObject({ total_tweet_count: 12, next_token: expect.any(String) as string })
+  const before = await client.v2.tweetCountAll("curlew", {
+    start_time: "2026-01-01T00:00:00Z",
+    granularity: "day",
+    next_token: all.meta.next_token ?? "",
+  })
+  expect(before.meta.total_tweet_count).toBe(0)
+})
+
+test("the paginators of mentions and quotes go on to the last page and back to the first", async () => {
+  const mention = { entities: { mentions: [{ start: 0, end: 5, id: "7", username: "wren" }] } }
+  const quote = { referenced_tweets: [{ type: "quoted", id: "30001" }] }
+  await server.ingest(envelope(30_001, "quoted"))
+  await server.ingest(
+    ...Array.from({ length: 25 }, (_, index) => envelope(31_000 + index, "hm", { ...mention, ...quote })),
+  )
+  const ids = Array.from({ length: 25 }, (_, index) => String(31_024 - index))
+  const lists = [
+    await client.v2.userMentionTimeline("7", { max_results: 10 }),
+    await client.v2.quotes("30001", { max_results: 10 }),
+  ]
+  for (const first of lists) {
+    const second = await first.next()
+    const third = await second.next()
+    expect([first, second, third].flatMap(({ tweets }) => tweets.map(({ id }) => id))).toEqual(ids)
+    expect(third.meta.next_token).toBeUndefined()
+    expect((await second.previous()).tweets.map(({ id }) => id)).toEqual(ids.slice(0, 10))
+  }
+})
+
 test("a refusal reaches the caller with its status and its reason", async () => {
   const refused = client.v2.userTimeline("8", { max_results: 101 })
   await expect(refused).rejects.toMatchObject({ code: 400, data: { title: "Invalid Request" } })
+})
+
+test("the client looks up users by name and by ids, and finds the user of its token", async () => {
+  await server.ingest(envelope(5_000, "a note"))
+  const byName = await client.v2.userByUsername("WREN", { "user.fields": ["verified"] })
+  expect(byName.data).toEqual({ id: "7", name: "Wren", username: "wren", verified: true })
+  const byIds = await client.v2.users(["7", "8"])
+  expect(byIds.data.map(({ username }) => username)).toEqual(["wren"])
+  expect(byIds.errors?.[0]).toMatchObject({ value: "8", title: "Not Found Error" })
+  const token = await server.running.apps.createUserToken(server.app.application_id, "7")
+  const settings = await pageSettings()
+  const own = new TwitterApi(token ?? "", settings(server.url))
+  expect((await own.v2.me()).data).toMatchObject({ id: "7", username: "wren" })
+  await expect(client.v2.me()).rejects.toMatchObject({ code: 403 })
 })

@@ -1,6 +1,6 @@
 /** X's own SDK, @xdevplatform/xdk, in the form that its users install: only the base URL and the token are ours. */
 import { readFileSync } from "node:fs"
-import { paths } from "@sluice/api"
+import { paths, snowflakeEpochMs } from "@sluice/api"
 import { Client, OAuth1, Paginator, type PaginatedResponse } from "@xdevplatform/xdk"
 import { afterAll, beforeAll, expect, test } from "vitest"
 import { envelope, startTestServer, type TestServer } from "../support/test-server.testing.ts"
@@ -166,10 +166,75 @@ test("the XDK's paginator reads a user's posts forward to the end", async () => 
   expect(pages.items.map(({ id }) => id)).toEqual(Array.from({ length: 43 }, (_, index) => String(1_042 - index)))
 })
 
+test("the XDK looks posts up by their ids in either vocabulary, and gets those that are missing as errors", async () => {
+  const metrics = { retweet_count: 2, like_count: 1 }
+  await server.ingest(
+    envelope(20_001, "one"),
+    envelope(20_002, "two", { public_metrics: metrics, referenced_tweets: [{ type: "quoted", id: "20001" }] }),
+  )
+  const older = await client.posts.getByIds(["20002", "404", "20001"], { expansions: ["author_id"] })
+  expect((older.data as { id: string }[]).map(({ id }) => id)).toEqual(["20002", "20001"])
+  expect(older.data?.[0]).toMatchObject({ authorId: "7", editHistoryTweetIds: ["20002"] })
+  expect(older.errors).toHaveLength(1)
+  const newer = await client.posts.getById("20002", {
+    postFields: ["public_metrics"],
+    expansions: ["referenced_posts"],
+  } as object)
+  expect(newer.data).toMatchObject({
+    id: "20002",
+    referencedPosts: [{ type: "quoted", id: "20001" }],
+    publicMetrics: { repostCount: 2, likeCount: 1, bookmarkCount: 0 },
+  })
+  expect((await client.posts.getById("404")).data).toBeUndefined()
+})
+
+test("the XDK searches and counts posts, and lists the mentions of a user, page by page", async () => {
+  const nowMs = Date.now()
+  const mention = { entities: { mentions: [{ start: 0, end: 5, id: "7", username: "wren" }] } }
+  const ids = Array.from({ length: 23 }, (_, index) =>
+    String((BigInt(nowMs - (index + 1) * 60_000 - snowflakeEpochMs) << 22n) + 1n),
+  )
+  await server.ingest(...ids.map((id) => envelope(id, "@wren a plover", mention)))
+  const everyPage = async (read: (token: string | undefined) => Promise<unknown>): Promise<readonly string[]> => {
+    const pages = new Paginator<{ id: string }>(
+      async (token) => (await read(token)) as PaginatedResponse<{ id: string }>,
+    )
+    await pages.fetchNext()
+    while (!pages.done) await pages.fetchNext()
+    return pages.items.map(({ id }) => id)
+  }
+  const options = { maxResults: 10 }
+  const searched = everyPage((token) =>
+    client.posts.searchRecent("plover", { ...options, ...(token !== undefined && { nextToken: token }) }),
+  )
+  expect(await searched).toEqual(ids)
+  const mentions = everyPage((token) =>
+    client.users.getMentions("7", { ...options, ...(token !== undefined && { paginationToken: token }) }),
+  )
+  expect(await mentions).toEqual(ids)
+  const counts = await client.posts.getCountsRecent("plover", { granularity: "hour" })
+  expect(counts.meta).toMatchObject({ totalTweetCount: 23 })
+  expect(counts.data).toHaveLength(169)
+  const newer = await client.posts.searchRecent("plover", { postFields: ["public_metrics"] } as object)
+  expect(newer.data?.[0]).toMatchObject({ id: ids[0], editHistoryPostIds: [ids[0]] })
+})
+
 test("a refusal reaches the caller with its reason", async () => {
   await expect(client.users.getPosts("abc")).rejects.toMatchObject({ status: 400 })
   await expect(client.webhooks.validate("404")).rejects.toMatchObject({
     status: 404,
     message: expect.stringContaining("404") as string,
   })
+})
+
+test("the XDK looks up users by name and by ids, and finds the user of its token", async () => {
+  await server.ingest(envelope(5_000, "a note"))
+  const byName = await client.users.getByUsername("WREN", { userFields: ["verified"] })
+  expect(byName.data).toMatchObject({ id: "7", name: "Wren", username: "wren", verified: true })
+  const byIds = await client.users.getByIds(["7", "8"])
+  expect(byIds.data).toMatchObject([{ id: "7" }])
+  expect(byIds.errors).toMatchObject([{ title: "Not Found Error" }])
+  const token = await server.running.apps.createUserToken(server.app.application_id, "7")
+  const own = new Client({ baseUrl: server.url, accessToken: token ?? "" })
+  expect((await own.users.getMe()).data).toMatchObject({ id: "7", username: "wren" })
 })

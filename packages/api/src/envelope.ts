@@ -18,6 +18,19 @@ export interface Post {
   readonly edit_history_tweet_ids?: readonly string[]
   readonly in_reply_to_user_id?: string
   readonly referenced_tweets?: readonly ReferencedPost[]
+  /** `edit_history_tweet_ids` in a response under the new names. */
+  readonly edit_history_post_ids?: readonly string[]
+  /** `referenced_tweets` in a response under the new names. */
+  readonly referenced_posts?: readonly ReferencedPost[]
+  readonly [member: string]: unknown
+}
+
+/** A user object. Source: docs.x.com, "Data dictionary: User". */
+export interface User {
+  readonly id: string
+  readonly name: string
+  readonly username: string
+  readonly pinned_tweet_id?: string
   readonly [member: string]: unknown
 }
 
@@ -31,6 +44,8 @@ interface ReferencedPost {
 export interface Includes {
   readonly users?: readonly IncludedObject[]
   readonly tweets?: readonly IncludedObject[]
+  /** `tweets` in a response under the new names. */
+  readonly posts?: readonly IncludedObject[]
   readonly media?: readonly IncludedObject[]
   readonly places?: readonly IncludedObject[]
   readonly polls?: readonly IncludedObject[]

@@ -2,10 +2,10 @@
  * Fields that a caller may select for each kind of object, and related objects to include.
  *
  * Source: docs.x.com, "Fields" and "Expansions", and X's OpenAPI document 2.159 and 2.167, which name some
- * of them differently: both names are accepted and mean the same.
+ * of them differently: `newNames` has both vocabularies.
  */
 
-/** Values of `tweet.fields`, also called `post.fields`. */
+/** Fields of posts, by their older names. */
 export const postFields = [
   "article",
   "article_title",
@@ -44,7 +44,7 @@ export const postFields = [
   "withheld",
 ] as const
 
-/** Values of `user.fields`. */
+/** Fields of users, by their older names. */
 export const userFields = [
   "affiliation",
   "confirmed_email",
@@ -119,7 +119,7 @@ export const rulesCountFields = [
   "project_rules_count",
 ] as const
 
-/** Values of `expansions`. */
+/** Expansions of posts, by their older names. */
 export const expansions = [
   "article.cover_media",
   "article.media_entities",
@@ -161,27 +161,129 @@ export const expandedFields: Readonly<Partial<Record<Expansion, (typeof postFiel
 }
 
 /**
- * Other names of expansions and those that they stand for: the newer ones of X's OpenAPI document 2.167, and
- * `referenced_tweets`, which X was seen to accept in 2026-08.
+ * The two vocabularies of the dialect: each new name with the old one that it stands for. A request that has `post.fields`,
+ * or an expansion by one of these names, is answered in the new names, and any other in the old ones; streams, deliveries
+ * and all that is stored have the old ones. Source: X's OpenAPI document 2.167, and X's answers of 2026-09.
  */
-export const expansionAliases = {
-  edit_history_post_ids: "edit_history_tweet_ids",
-  referenced_posts: "referenced_tweets.id",
-  referenced_tweets: "referenced_tweets.id",
-  username: "entities.mentions.username",
-} as const satisfies Readonly<Record<string, Expansion>>
+export const newNames = {
+  expansions: {
+    edit_history_post_ids: "edit_history_tweet_ids",
+    referenced_posts: "referenced_tweets.id",
+    username: "entities.mentions.username",
+  },
+  includes: { posts: "tweets" },
+  post: {
+    edit_history_post_ids: "edit_history_tweet_ids",
+    note_post: "note_tweet",
+    referenced_posts: "referenced_tweets",
+  },
+  postMetrics: { repost_count: "retweet_count" },
+  user: { most_recent_post_id: "most_recent_tweet_id", pinned_post_id: "pinned_tweet_id" },
+  userMetrics: { post_count: "tweet_count" },
+} as const satisfies Readonly<Record<string, Readonly<Record<string, string>>>> & {
+  readonly expansions: Readonly<Record<string, Expansion>>
+  readonly post: Readonly<Record<string, (typeof postFields)[number]>>
+  readonly user: Readonly<Record<string, (typeof userFields)[number]>>
+}
+
+/** The names of a response: those of the older or of the newer vocabulary. */
+export type Vocabulary = "old" | "new"
 
 /**
- * Other names of post fields and those that they stand for: the newer ones of X's OpenAPI document 2.167, and `rest_id` and
- * `username`, which X was seen to accept in 2026-08. `username` shows what the expansion of that name follows.
+ * Members that an object must have under the new names, and their values where they are unknown: by the kind of object,
+ * then by the member that holds them. Source: `required` in X's OpenAPI document 2.167, which X's client for Python checks.
  */
-export const postFieldAliases = {
-  edit_history_post_ids: "edit_history_tweet_ids",
-  note_post: "note_tweet",
-  referenced_posts: "referenced_tweets",
-  rest_id: "id",
-  username: "entities",
-} as const satisfies Readonly<Record<string, (typeof postFields)[number]>>
+export const requiredMembers = {
+  post: {
+    public_metrics: {
+      repost_count: 0,
+      reply_count: 0,
+      like_count: 0,
+      quote_count: 0,
+      bookmark_count: 0,
+      impression_count: 0,
+    },
+    scopes: { followers: false },
+    withheld: { copyright: false, country_codes: [] },
+  },
+  user: {
+    public_metrics: { followers_count: 0, following_count: 0, post_count: 0, listed_count: 0 },
+    subscription: { subscribes_to_you: false },
+  },
+  media: { public_metrics: { view_count: 0 } },
+} as const
+
+/** Names that X was seen to accept in 2026-08, and those that they stand for. They belong to both vocabularies. */
+const seenExpansions = { referenced_tweets: "referenced_tweets.id" } as const satisfies Readonly<
+  Record<string, Expansion>
+>
+/** `username` shows what the expansion of that name follows. */
+const seenPostFields = { rest_id: "id", username: "entities" } as const satisfies Readonly<
+  Record<string, (typeof postFields)[number]>
+>
+
+/** The names that a parameter takes that chooses fields or expansions. */
+export interface SelectableNames {
+  /** The kind of object whose fields the names choose, or expansions. */
+  readonly chooses: "post" | "user" | "media" | "place" | "poll" | "expansions"
+  /** The parameter's own names, which a refusal lists. */
+  readonly listed: readonly string[]
+  /** Every name that is accepted, and the older name of the same. */
+  readonly meanings: Readonly<Record<string, string>>
+}
+
+/** Names of each query parameter that chooses fields and expansions. */
+export const selectableNames = {
+  "tweet.fields": selectable("post", postFields, { ...newNames.post, ...seenPostFields }),
+  "post.fields": selectable("post", inNewNames(postFields), {
+    ...meaningThemselves(postFields),
+    ...newNames.post,
+    ...seenPostFields,
+  }),
+  "user.fields": selectable("user", [...userFields, ...Object.keys(newNames.user)].toSorted(), newNames.user),
+  "media.fields": selectable("media", mediaFields, {}),
+  "place.fields": selectable("place", placeFields, {}),
+  "poll.fields": selectable("poll", pollFields, {}),
+  expansions: selectable("expansions", [...expansions, ...Object.keys(newNames.expansions)].toSorted(), {
+    ...newNames.expansions,
+    ...seenExpansions,
+  }),
+} as const satisfies Readonly<Record<string, SelectableNames>>
+
+/** A query parameter that chooses fields or expansions. */
+export type SelectionParameter = keyof typeof selectableNames
+
+/** Names of the query parameters that choose fields and expansions. */
+export const selectionParameters = Object.keys(selectableNames) as readonly SelectionParameter[]
+
+/** The vocabulary in which a request is answered. When it has names of both, it is the new one. */
+export function vocabularyOf(request: {
+  readonly "post.fields"?: readonly string[] | undefined
+  readonly expansions?: readonly string[] | undefined
+}): Vocabulary {
+  const { expansions: expanded = [] } = request
+  const isNew =
+    request["post.fields"] !== undefined || expanded.some((name) => Object.hasOwn(newNames.expansions, name))
+  return isNew ? "new" : "old"
+}
+
+function selectable(
+  chooses: SelectableNames["chooses"],
+  listed: readonly string[],
+  others: Readonly<Record<string, string>>,
+): SelectableNames {
+  return { chooses, listed, meanings: { ...meaningThemselves(listed), ...others } }
+}
+
+function meaningThemselves(names: readonly string[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(names.map((name) => [name, name]))
+}
+
+/** The fields of a post by their newer names. */
+function inNewNames(fields: readonly string[]): readonly string[] {
+  const newer = new Map<string, string>(Object.entries(newNames.post).map(([name, older]) => [older, name]))
+  return fields.map((name) => newer.get(name) ?? name).toSorted()
+}
 
 /** Default fields of each kind of object, shown when nothing is selected. Source: docs.x.com, "Fields", defaults. */
 export const defaultFields = {
@@ -191,14 +293,3 @@ export const defaultFields = {
   place: ["id", "full_name"],
   poll: ["id", "options"],
 } as const
-
-/** Names of the query parameters that choose fields and expansions. */
-export const selectionParameters = [
-  "tweet.fields",
-  "post.fields",
-  "user.fields",
-  "media.fields",
-  "place.fields",
-  "poll.fields",
-  "expansions",
-] as const

@@ -3,9 +3,18 @@
 /** Page sizes of lists. Source: X's OpenAPI document 2.167; links: ours, as no page is shown there. */
 export const pageSizes = {
   userPosts: { min: 5, max: 100, default: 10 },
+  userSearch: { min: 1, max: 1000, default: 100 },
   rules: { min: 1, max: 1000, default: 1000 },
   links: { min: 1, max: 100, default: 100 },
+  searchRecent: { min: 10, max: 100, default: 10 },
+  searchAll: { min: 10, max: 500, default: 10 },
+  mentions: { min: 5, max: 100, default: 10 },
+  quotes: { min: 10, max: 100, default: 10 },
+  reposts: { min: 1, max: 100, default: 100 },
 } as const
+
+/** Most characters of a search's query. Source: docs.x.com, "Build a query", for Enterprise. */
+export const searchQueryCharactersMax = 4_096
 
 /** Page sizes of lists that X does not have. */
 export const ownPageSizes = {
@@ -16,6 +25,11 @@ export const ownPageSizes = {
   webhookDetails: { min: 1, max: 100, default: 100 },
   linkDetails: { min: 1, max: 100, default: 100 },
 } as const
+
+/** Most ids of a look-up of posts. Source: X's OpenAPI document 2.167. */
+export const postIdsMax = 100
+/** Most users that one look-up names. Source: X's OpenAPI document 2.167. */
+export const usersLookedUpMax = 100
 
 /** Most rules that a request adds, and most ids or values by which it deletes. Source: X's page size of rules. */
 export const ruleChangesMax = 1000

@@ -4,11 +4,13 @@ import type {
   ChangeLinkBody,
   ChangeRulesBody,
   ChangeRuleTagBody,
+  CountsBody,
   CreateReplayBody,
   CreateWebhookBody,
   DeadLettersBody,
   DeletedBody,
   DescriptionBody,
+  FoundUsersBody,
   DisconnectStreamsBody,
   IngestedBody,
   LinkAttemptBody,
@@ -16,7 +18,9 @@ import type {
   LinksBody,
   LinkDetailBody,
   LinkDetailsBody,
+  PostByIdBody,
   PostsBody,
+  PostsByIdBody,
   ProvisionedBody,
   RedeliverBody,
   RedeliveredBody,
@@ -52,6 +56,8 @@ import type {
   TroubleBody,
   TroublesBody,
   TroublesClearedBody,
+  UserBody,
+  UsersBody,
   WebhookBody,
   WebhooksBody,
   WebhookDetailBody,
@@ -88,7 +94,26 @@ export interface Operations {
   }
   readonly webhook: { readonly PUT: Operation<WebhookValidBody>; readonly DELETE: Operation<DeletedBody> }
   readonly webhookReplay: { readonly POST: Operation<ReplayCreatedBody, CreateReplayBody> }
+  /** With `ids`, at most 100, in the query. */
+  readonly postsById: { readonly GET: Operation<PostsByIdBody> }
+  readonly postById: { readonly GET: Operation<PostByIdBody> }
+  readonly users: { readonly GET: Operation<UsersBody> }
+  readonly user: { readonly GET: Operation<UserBody> }
+  readonly usersBy: { readonly GET: Operation<UsersBody> }
+  readonly userByUsername: { readonly GET: Operation<UserBody> }
+  readonly userSearch: { readonly GET: Operation<FoundUsersBody> }
+  /** With a token of a user. */
+  readonly me: { readonly GET: Operation<UserBody> }
   readonly userPosts: { readonly GET: Operation<PostsBody> }
+  /** With a `query` in the query, and so the other searches. A page may be short or empty; the last one has no `next_token`. */
+  readonly searchRecent: { readonly GET: Operation<PostsBody> }
+  readonly searchAll: { readonly GET: Operation<PostsBody> }
+  /** Counts by the intervals of a page, which ascend; the next page is older. */
+  readonly countsRecent: { readonly GET: Operation<CountsBody> }
+  readonly countsAll: { readonly GET: Operation<CountsBody> }
+  readonly mentions: { readonly GET: Operation<PostsBody> }
+  readonly quotes: { readonly GET: Operation<PostsBody> }
+  readonly reposts: { readonly GET: Operation<PostsBody> }
   /** The body is NDJSON: one envelope on each line. */
   readonly posts: {
     readonly GET: Operation<StoredPostsBody>

@@ -7,8 +7,10 @@
  *
  *     bytes of a line ── WalkedPost (its own entry, `@sluice/rules/walk`) ──► RuleMatcher.matchWalked
  *
- * Folders import in one direction: text ← language ← post ← meaning ← matcher ← trial; meaning ← example; and
- * post ← walk ← matcher.
+ *     PostFacts ── indexTerms ──► an index of stored posts ◄── indexQuery ── Rule       proposes; evaluate decides
+ *
+ * Folders import in one direction: text ← language ← post ← meaning ← matcher ← trial; meaning ← example;
+ * meaning ← search; and post ← walk ← matcher.
  *
  * Pure: no input or output, no clock, no dependencies. It runs in a browser as well as in the server.
  */
@@ -28,5 +30,9 @@ export { explain, type Span } from "./meaning/explain.ts"
 export { explainSteps, ruleCost } from "./meaning/rule-cost.ts"
 export { whyNot, type ClauseOutcome } from "./meaning/why-not.ts"
 export { RuleMatcher } from "./matcher/rule-matcher.ts"
+export { cutTerm, indexTermsOf, indexTermsVersion } from "./search/index-terms.ts"
+export { indexQuery, indexQueryHolds, type IndexQuery } from "./search/index-query.ts"
+export { relevanceOf } from "./search/relevance.ts"
+export { withoutReposts } from "./search/reposts.ts"
 export { examplePost } from "./example/example-post.ts"
 export { checkRule, RuleTrial, type RuleWarning } from "./trial/check-rule.ts"

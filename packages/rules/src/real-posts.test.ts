@@ -18,6 +18,8 @@ import { printRule } from "./language/print-rule.ts"
 import { ruleCost } from "./meaning/rule-cost.ts"
 import type { Rule } from "./language/rule.ts"
 import { RuleMatcher } from "./matcher/rule-matcher.ts"
+import { indexQuery, indexQueryHolds } from "./search/index-query.ts"
+import { cutTerm, indexTerms } from "./search/index-terms.ts"
 import { isSupported, walkFault } from "./testing/walked-lines.testing.ts"
 import { WalkedPost } from "./walk/walked-post.ts"
 
@@ -169,6 +171,12 @@ describe.skipIf(isSkipped)("real rules and posts", () => {
     for (const [value, isRejected] of rejections) expect(isRejected, value).toBe(!value.includes("min_replies:"))
   })
 
+  test("X's own queries are searches of the strict dialect", () => {
+    const queries = ["x/query-oracle.ndjson", "x/query-implied.ndjson"].flatMap(linesOf).map(({ query }) => query)
+    for (const query of queries) expect(parseRule(query, { mode: "search", strict: true }).ok, query).toBe(true)
+    expect(queries.length).toBeGreaterThan(10)
+  })
+
   test("posts match as X's search matched them, but for those that no data can decide", () => {
     const { posts, earlier, found: find } = recorded()
     const judged = (file: string) => {
@@ -214,6 +222,45 @@ describe.skipIf(isSkipped)("real rules and posts", () => {
     }
     expect(wrong).toEqual([])
     expect(total).toBe(18_944)
+  })
+
+  test("the index proposes every real post that a recorded query or a real rule matches, and only these to exact ones", () => {
+    const { posts, earlier } = recorded()
+    const files = [
+      "x/query-oracle.ndjson",
+      "x/query-implied.ndjson",
+      "x/powertrack-oracle.ndjson",
+      "rules/rules.ndjson",
+    ]
+    const texts = new Set(files.flatMap(linesOf).map(({ query, value }) => query ?? value))
+    const rules = Array.from(texts, (text) => parseRule(text, { mode: "search", embeddings: true })).flatMap((parsed) =>
+      parsed.ok ? [{ rule: parsed.rule, ...indexQuery(parsed.rule) }] : [],
+    )
+    let [matches, proposed, exactMatches, terms, cut] = [0, 0, 0, 0, 0]
+    const wrong: string[] = []
+    for (const [id, envelope] of posts) {
+      const post = readPost(envelope, { mode: "search", earlier, similarity })
+      const its = new Set(indexTerms(post))
+      terms += its.size
+      if (its.has(cutTerm)) cut++
+      for (const { rule, query, isExact } of rules) {
+        const isMatch = evaluate(rule, post)
+        const isProposed = indexQueryHolds(query, its)
+        if (isExact ? isMatch !== isProposed : isMatch && !isProposed) wrong.push(pairOf(printRule(rule), id))
+        if (isMatch) matches++
+        if (isMatch && isExact) exactMatches++
+        if (isProposed && query.kind !== "everything") proposed++
+      }
+    }
+    const exact = rules.filter(({ isExact }) => isExact).length
+    console.info(
+      `indexed: ${posts.size} posts of ${(terms / posts.size).toFixed(1)} terms, ${rules.length} rules, ${exact} exact; ` +
+        `${proposed} proposed, ${matches} matches, ${exactMatches} of exact rules`,
+    )
+    expect(wrong).toEqual([])
+    expect(cut).toBe(0)
+    expect(exact).toBeGreaterThan(rules.length / 4)
+    expect(matches).toBeGreaterThan(10_000)
   })
 
   test("the match of a real post is explained by spans that contain the operator's words", () => {

@@ -21,9 +21,10 @@ import { createOutbound } from "./runtime/outbound/outbound.ts"
 import { outboundPostureOf } from "./runtime/outbound/outbound-address.ts"
 import { systemRandom as random } from "./runtime/random.ts"
 import { createSnowflakes } from "./runtime/snowflakes.ts"
+import { noSearches, startSearches } from "./search/searches.ts"
 import { createReadiness, Failures } from "./control/readiness.ts"
 import { startFault } from "./startup/start-fault.ts"
-import type { ServedStore, StoreEngine } from "./store/engine.ts"
+import type { ServedStore, StoreAccess, StoreEngine } from "./store/engine.ts"
 import { storeEngineOf } from "./store/open.ts"
 import type { Store } from "./store/store.ts"
 import { storeKeyOf } from "./startup/store-key.ts"
@@ -38,6 +39,7 @@ import {
   embeddingsEndpoint,
   loadThreads,
   ruleOptionsOf,
+  runUpkeep,
   startThreads,
 } from "./stages.ts"
 
@@ -127,14 +129,11 @@ async function start(
   const streamConnections = createStreams(config, base)
   resources.defer(() => streamConnections.close())
   const { retention, ...control } = createControl(config, base, { embeddings, troubled: trouble?.outbound })
-  const ruleTestQueue = resources.use(
-    createRuleTestQueue({
-      ...base,
-      storeAccess: () => served.grantReadAccess(),
-      embeddings: endpoint,
-      ruleOptions: ruleOptionsOf(config, embeddings),
-    }),
-  )
+  const ruleOptions = ruleOptionsOf(config, embeddings)
+  const storeAccess = (): StoreAccess => served.grantReadAccess()
+  const ruleTestQueue = resources.use(createRuleTestQueue({ ...base, storeAccess, embeddings: endpoint, ruleOptions }))
+  const searching =
+    config.search === "on" ? resources.use(await startSearches({ ...base, storeAccess: storeAccess() })) : undefined
   const readiness = createReadiness({ store, failures, events, clock, closing: signal })
   const connections = trackConnections(config, events)
   const creatingHttp = createHttpServer({
@@ -144,7 +143,7 @@ async function start(
     consoleDirectory,
     ...httpSettings(config, engine),
     ...control,
-    ...createQueries(config, base, trouble?.troubles),
+    ...createQueries(config, { ...base, searches: searching ?? noSearches }, trouble?.troubles),
     troubles: trouble?.troubles,
     webhookLinks: deliveries.webhookLinks,
     streamConnections,
@@ -166,13 +165,16 @@ async function start(
 
   const work = Promise.all([
     deliveries.run(signal),
-    retention.run(signal),
+    runUpkeep(base, retention, signal),
     control.webhookRegistry.runSchedule(signal),
     readiness.run(signal),
     source?.run(signal),
     activity.run(signal, (error) => events.failed({ where: "overview", error })),
   ])
-  const failed = firstFailure([served.failed, threadFailed, lockLost.promise, work], events)
+  const failed = firstFailure(
+    [served.failed, threadFailed, ...(searching ? [searching.failed] : []), lockLost.promise, work],
+    events,
+  )
   events.serverReady({ url, posture: config.posture })
 
   const running = resources.move()

@@ -7,7 +7,7 @@ import { createDeadLetters } from "./control/dead-letters.ts"
 import { createLinks } from "./control/links.ts"
 import { createRedeliveries } from "./control/redeliveries.ts"
 import { createReplayRequests } from "./control/replays/replay-requests.ts"
-import { createRetention } from "./control/retention.ts"
+import { createRetention, type Retention } from "./control/retention.ts"
 import { createRulesets } from "./control/rules/rulesets.ts"
 import { createWebhookRegistry } from "./control/webhooks/webhook-registry.ts"
 import { createReplays } from "./delivery/replays/replays.ts"
@@ -16,6 +16,7 @@ import { createWebhookLinks, type WebhookLinks } from "./delivery/links/webhook-
 import { loadDeliveryThread, type DeliveryPolicy, type DeliveryThread } from "./delivery/threads/delivery-thread.ts"
 import { linksOfThreads } from "./delivery/threads/delivery-threads.ts"
 import { loadIntakeThread, type IntakeThread } from "./ingest/intake-thread.ts"
+import { takeStoredUsers } from "./ingest/stored-users.ts"
 import { EmbeddingsMissing } from "./matching/rule-index.ts"
 import type { Clock } from "./runtime/clock.ts"
 import type { JetStreamDeps, Source } from "./sources/jetstream.ts"
@@ -33,8 +34,15 @@ import type { Leases } from "./store/leases.ts"
 import type { Store } from "./store/store.ts"
 import { createPageTokens } from "./paging/page-token.ts"
 import { HeldPages } from "./queries/held-pages.ts"
+import type { Searches } from "./search/searches.ts"
+import { createPostSearches } from "./queries/post-searches.ts"
+import { createRelatedPosts } from "./queries/related-posts.ts"
+import { createSearchCounts } from "./queries/search-counts.ts"
+import { createSearchedRules } from "./queries/searched-rules.ts"
 import { createStoredPosts } from "./queries/stored-posts.ts"
+import { createPostsById } from "./queries/posts-by-id.ts"
 import { createUserPosts } from "./queries/user-posts.ts"
+import { createUsers } from "./queries/users.ts"
 
 /** Longest wait for requests and deliveries in flight when a server closes: it ends within 10 s. */
 export const drainMsMax = 8_000
@@ -159,10 +167,21 @@ export function createControl(
   }
 }
 
+/** Runs what keeps the store as it should be, until `signal` aborts: retention, and what an upgrade has left to do. */
+export function runUpkeep(base: Base, retention: Retention, signal: AbortSignal): Promise<unknown> {
+  return Promise.all([retention.run(signal), takeStoredUsers(base, signal)])
+}
+
 /** Queries on stored posts, and the tokens of their pages. */
 export function createQueries(
   config: Config,
-  { store, secretBox, clock, events }: Pick<Base, "store" | "secretBox" | "clock" | "events">,
+  {
+    store,
+    secretBox,
+    clock,
+    events,
+    searches,
+  }: Pick<Base, "store" | "secretBox" | "clock" | "events"> & { readonly searches: Searches },
   troubles: Troubles | undefined,
 ) {
   const pageTokens = createPageTokens({
@@ -172,11 +191,21 @@ export function createQueries(
     ...(troubles && { isExpiredEarly: (appId, issuedAtMs) => troubles.takeExpiry(appId, issuedAtMs) }),
   })
   const heldPages = new HeldPages()
+  const postSearches = createPostSearches({ store, searches, tokens: pageTokens, heldPages, clock })
   return {
     pageTokens,
     heldPages,
     storedPosts: createStoredPosts({ store, tokens: pageTokens }),
+    postsById: createPostsById({ store, heldPages, events }),
+    users: createUsers({ store, tokens: pageTokens }),
     userPosts: createUserPosts({ store, tokens: pageTokens, heldPages, scanMax: config.pageScanMax, events }),
+    searchedRules: createSearchedRules({
+      strict: config.ruleDialect === "strict",
+      withReposts: config.searchReposts === "true",
+    }),
+    postSearches,
+    relatedPosts: createRelatedPosts({ postSearches, store }),
+    searchCounts: createSearchCounts({ searches, tokens: pageTokens }),
   }
 }
 

@@ -23,6 +23,8 @@ test.each([
   "import",
   "tail",
   "posts",
+  "search",
+  "counts",
   "completion",
 ])("sluice %s --help goes to standard output and exits 0", async (command) => {
   const words = command.split(" ").filter((word) => word !== "")
@@ -43,6 +45,10 @@ const wrong: readonly (readonly [args: readonly string[], said: string])[] = [
   [["token", "create"], "required option '--kind <kind>' not specified"],
   [["token", "create", "--kind", "root"], "Allowed choices are operator, ingest"],
   [["posts", "@wren"], "Expected the id of a user"],
+  [["search"], "missing required argument 'query'"],
+  [["search", "cat", "--max", "0"], "Expected a whole number from 1."],
+  [["search", "cat", "--since", "2026-02-30T00:00"], "Expected a time with its zone"],
+  [["counts", "cat", "--granularity", "week"], "Allowed choices are minute, hour, day"],
   [["import"], "missing required argument 'file'"],
   [["import", "x", "--from-line", "0"], "Expected a whole number from 1."],
   [["tail", "--backfill-minutes", "6"], "Expected a whole number from 0 to 5."],

@@ -111,8 +111,16 @@ const groups: Readonly<Record<string, Group>> = {
     load: async () => (await import("./commands/tail.ts")).tailCommand,
   },
   posts: {
-    description: "Print a user's posts, newest first",
+    description: "Print a user's posts, newest first, or posts by their ids",
     load: async () => (await import("./commands/posts.ts")).postsCommand,
+  },
+  search: {
+    description: "Print the stored posts that a query matches, newest first",
+    load: async () => (await import("./commands/search.ts")).searchCommand,
+  },
+  counts: {
+    description: "Count the stored posts that a query matches, by hours, minutes or days",
+    load: async () => (await import("./commands/counts.ts")).countsCommand,
   },
 }
 

@@ -282,4 +282,25 @@ export const ledger: readonly Mutant[] = [
     "added.length > room",
     `${server}/store/ledger/rule-additions.test.ts`,
   ),
+  mutant(
+    "an older user object replaces a newer one",
+    `${server}/store/ledger/user-changes.ts#usersToWrite`,
+    "    if (before !== undefined && user.seenAtMs < before.seenAtMs) continue\n",
+    "",
+    `${server}/store/ledger/user-changes.test.ts`,
+  ),
+  mutant(
+    "a user who stays as stored is written for every post",
+    `${server}/store/ledger/user-changes.ts#usersToWrite`,
+    "<= userLagMsMax",
+    "< 0",
+    `${server}/store/ledger/user-changes.test.ts`,
+  ),
+  mutant(
+    "of one batch an older user object counts",
+    `${server}/store/ledger/user-changes.ts#newestUsers`,
+    "earlier.seenAtMs > createdAtMs",
+    "earlier.seenAtMs > createdAtMs && users.length === 0",
+    `${server}/store/ledger/user-changes.test.ts`,
+  ),
 ]

@@ -84,7 +84,7 @@ export const matching: readonly Mutant[] = [
   mutant(
     "a user without a name is stored without one",
     `${server}/ingest/walk-envelope.ts#knownUsers`,
-    "if (tape.member(user, names.name) === 0 && view.string(user, names.username) !== 0) return undefined",
+    "if (usernameNode !== 0 && tape.member(user, names.name) === 0) return undefined",
     "if (view.string(user, names.username) === 0) return undefined",
     `${server}/ingest/walk-envelope.test.ts`,
   ),

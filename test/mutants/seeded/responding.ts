@@ -349,7 +349,7 @@ export const pages: readonly Mutant[] = [
   mutant(
     "page tokens of the future are read",
     `${server}/paging/page-token.ts#read`,
-    "      if (ageMs < -aheadMsMax) throw early(token)\n",
+    "      if (ageMs < -aheadMsMax) throw early(scope, token)\n",
     "      void early\n",
     `${server}/paging/page-token.test.ts`,
   ),
@@ -363,7 +363,7 @@ export const pages: readonly Mutant[] = [
   mutant(
     "page tokens serve requests with other parameters",
     `${server}/paging/page-token.ts#read`,
-    "      if (!parametersHash(scope).equals(bytes.subarray(parametersAt, sealAt))) throw changed(token)\n",
+    "      if (!parametersHash(scope).equals(bytes.subarray(parametersAt, sealAt))) throw changed(scope, token)\n",
     "      void changed\n",
     `${server}/paging/page-token.test.ts`,
   ),
@@ -373,5 +373,61 @@ export const pages: readonly Mutant[] = [
     "${scope.endpoint}\\n${scope.appId}\\n",
     "${scope.endpoint}\\n",
     `${server}/paging/page-token.test.ts`,
+  ),
+]
+
+const lookUpTest = `${server}/queries/posts-by-id.test.ts`
+const vocabularyTest = "test/compatibility/posts.test.ts"
+
+export const lookUps: readonly Mutant[] = [
+  mutant(
+    "a look-up of large posts holds all of them",
+    `${server}/queries/posts-by-id.ts#readPosts`,
+    "rendering.characters >= pageBytesMax",
+    "rendering.characters < 0",
+    lookUpTest,
+  ),
+  mutant(
+    "a look-up calls unknown what it has not read yet",
+    `${server}/queries/posts-by-id.ts#readPosts`,
+    "stoppedAt === undefined ? rest.length : rest.indexOf(stoppedAt) + 1",
+    "rest.length",
+    lookUpTest,
+  ),
+  mutant(
+    "a look-up calls a damaged post unknown",
+    `${server}/queries/posts-by-id.ts#readPosts`,
+    'isDamaged.has(id) ? "damaged" : "unknown"',
+    'isDamaged.size < 0 ? "damaged" : "unknown"',
+    lookUpTest,
+  ),
+  mutant(
+    "a look-up shows a damaged post",
+    `${server}/store/embedded/nouns/posts.ts#postsById`,
+    "if (isWhole(row)) posts.push",
+    "if (row.json !== null) posts.push",
+    `${server}/store/embedded/damage.test.ts`,
+  ),
+  mutant(
+    "a stream is answered in the names of the request",
+    `${server}/http/routes/route-schema.ts#selectionOf`,
+    "parseSelection(listTexts(query))",
+    "parseSelection(listTexts(query), vocabularyOf(query))",
+    vocabularyTest,
+  ),
+  mutant(
+    "the new names come without the members that X requires",
+    `${server}/model/response-names.ts#completed`,
+    "if (!members.has(name))",
+    "if (members.size < 0)",
+    vocabularyTest,
+    `${server}/model/response-names.test.ts`,
+  ),
+  mutant(
+    "included posts keep their list's old name",
+    `${server}/model/render-post.ts#ShownObjects`,
+    "(this.#isNew ? newIncludesNames.get(kind) : undefined) ?? kind",
+    "kind",
+    `${server}/http/routes/posts-by-id.test.ts`,
   ),
 ]

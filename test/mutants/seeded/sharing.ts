@@ -40,6 +40,20 @@ export const cluster: readonly Mutant[] = [
     `${server}/store/cluster/nouns/match-numbers.test.ts`,
   ),
   mutant(
+    "a cursor over all posts passes one that is committed late",
+    `${server}/store/cluster/nouns/arrivals.ts#settledSql`,
+    "arrivedSql(isSettled)",
+    'arrivedSql("true")',
+    `${server}/store/cluster/nouns/arrivals.test.ts`,
+  ),
+  mutant(
+    "posts of a restored database are ordered by the transactions of another server",
+    `${server}/store/cluster/connection/adopted-database.ts#adopt`,
+    "noted.era + 1",
+    "noted.era",
+    `${server}/store/cluster/nouns/arrivals.test.ts`,
+  ),
+  mutant(
     "posts are matched again when they come again to PostgreSQL",
     `${server}/store/cluster/nouns/match-logs.ts#accepted`,
     "          batch.filter((_, index) => isNew[index]),\n",

@@ -81,6 +81,13 @@ export const durability: readonly Mutant[] = [
     `${server}/http/routes/stored-posts.test.ts`,
   ),
   mutant(
+    "a place in the order of arrival is given again when the newest post is gone",
+    `${server}/store/embedded/nouns/posts.ts#prepareInsertPosts`,
+    "SELECT posts_accepted AS posts FROM totals",
+    "SELECT max(arrival) AS posts FROM posts",
+    `${server}/store/embedded/serving/embedded-store.test.ts`,
+  ),
+  mutant(
     "posts are matched again when they come again",
     `${server}/store/embedded/nouns/match-logs.ts#append`,
     "        if (isNew[index] !== true) continue\n",
@@ -122,7 +129,7 @@ export const backups: readonly Mutant[] = [
   mutant(
     "tokens of the old master key go on after its rotation",
     `${server}/store/embedded/nouns/apps.ts#replaceSecrets`,
-    "        deleteTokens.run(BigInt(id))\n",
+    "        deleteAppTokens.run(BigInt(id))\n",
     "",
     `${server}/store/embedded/serving/embedded-store.test.ts`,
   ),

@@ -49,8 +49,9 @@ export type AppCredentialsBody = Static<typeof AppCredentialsBody>
 /** A token, without the token. Its id is the first 63 bits of its SHA-256, in decimal. */
 export const ListedToken = Type.Object({
   id: Id,
-  kind: Type.String({ enum: ["app", "ingest", "operator"] }),
+  kind: Type.String({ enum: ["app", "user", "ingest", "operator"] }),
   application_id: Type.Optional(Id),
+  user_id: Type.Optional(Id),
   created_at: Instant,
 })
 export type ListedToken = Static<typeof ListedToken>

@@ -1,16 +1,6 @@
 /** Parts that the bodies and query strings of many routes share. */
 import { Type, type Static, type TProperties } from "typebox"
-import {
-  expansionAliases,
-  expansions,
-  mediaFields,
-  placeFields,
-  pollFields,
-  postFieldAliases,
-  postFields,
-  type selectionParameters,
-  userFields,
-} from "../fields.ts"
+import { selectableNames, type SelectableNames, type SelectionParameter } from "../fields.ts"
 import type { Includes } from "../envelope.ts"
 
 /** Form of an id. Source: X's OpenAPI document 2.167. */
@@ -86,28 +76,28 @@ export const query = { additionalProperties: false, style: "form", explode: fals
 /** A query string of these parameters. */
 export const queryOf = <Properties extends TProperties>(parameters: Properties) => Type.Object(parameters, query)
 
-/** A list of some of these names. */
-export const listOf = (names: readonly string[]) =>
+/** A list of some of these names. A refusal lists only those of `listed`, when some are other names of these. */
+export const listOf = (names: readonly string[], listed = names) =>
   Type.Optional(
-    Type.Array(Type.String({ enum: [...names] }), {
+    Type.Array(Type.String({ enum: [...names], ...(listed.length < names.length && { "x-listed": [...listed] }) }), {
       minItems: 1,
       uniqueItems: true,
       description: "Comma-separated.",
     }),
   )
 
-const postFieldNames = [...postFields, ...Object.keys(postFieldAliases)].toSorted()
+const chosenBy = ({ listed, meanings }: SelectableNames) => listOf(Object.keys(meanings).toSorted(), listed)
 
 /** Query parameters that choose the fields and related objects to show with posts. */
 export const selection = {
-  "tweet.fields": listOf(postFieldNames),
-  "post.fields": listOf(postFieldNames),
-  "user.fields": listOf(userFields),
-  "media.fields": listOf(mediaFields),
-  "place.fields": listOf(placeFields),
-  "poll.fields": listOf(pollFields),
-  expansions: listOf([...expansions, ...Object.keys(expansionAliases)].toSorted()),
-} satisfies Readonly<Record<(typeof selectionParameters)[number], unknown>>
+  "tweet.fields": chosenBy(selectableNames["tweet.fields"]),
+  "post.fields": chosenBy(selectableNames["post.fields"]),
+  "user.fields": chosenBy(selectableNames["user.fields"]),
+  "media.fields": chosenBy(selectableNames["media.fields"]),
+  "place.fields": chosenBy(selectableNames["place.fields"]),
+  "poll.fields": chosenBy(selectableNames["poll.fields"]),
+  expansions: chosenBy(selectableNames.expansions),
+} satisfies Readonly<Record<SelectionParameter, unknown>>
 
 /** Token of the page to return. */
 export const PaginationToken = Type.Optional(

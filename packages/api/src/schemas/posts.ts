@@ -1,6 +1,6 @@
 /** Posts: pages of them, the stream, and ingest. */
 import { Type, type Static } from "typebox"
-import { ownPageSizes, backfillMinutesMax, pageSizes } from "../limits.ts"
+import { ownPageSizes, backfillMinutesMax, pageSizes, postIdsMax } from "../limits.ts"
 import type { Envelope, Post } from "../envelope.ts"
 import {
   Id,
@@ -28,6 +28,22 @@ export const PostsBody = Type.Object({
 })
 
 export type PostsBody = WithPosts<Static<typeof PostsBody>, readonly Post[]>
+
+/** Posts by their ids, in the order of the request. `data` is absent when none was found, and `errors` when all were. */
+export const PostsByIdBody = Type.Object({
+  data: Type.Optional(Type.Array(OpenPost)),
+  includes: Type.Optional(Type.Object({}, { additionalProperties: true })),
+  errors: Errors,
+})
+export type PostsByIdBody = WithPosts<Static<typeof PostsByIdBody>, readonly Post[]>
+
+/** A post by its id. `data` is absent when it was not found; then `errors` says so. */
+export const PostByIdBody = Type.Object({
+  data: Type.Optional(OpenPost),
+  includes: Type.Optional(Type.Object({}, { additionalProperties: true })),
+  errors: Errors,
+})
+export type PostByIdBody = WithPosts<Static<typeof PostByIdBody>, Post>
 
 /** The rules that a post matched, oldest first. */
 const MatchingRules = Type.Array(
@@ -109,6 +125,18 @@ export const UserPostsQuery = Type.Object(
     ],
   },
 )
+
+/** Query of posts by their ids: which, and the fields to show. */
+export const PostsByIdQuery = queryOf({
+  ids: Type.Array(Id, { minItems: 1, maxItems: postIdsMax, description: "Comma-separated." }),
+  ...selection,
+})
+
+/** Query of a post by its id: the fields to show. */
+export const PostByIdQuery = queryOf(selection)
+
+/** Path parameters of a post by its id, as X calls it. */
+export const PostByIdParams = exactly({ id: Id })
 
 /** Query of ingest: how to acknowledge posts, and whether to deliver their matches. */
 export const IngestQuery = queryOf({

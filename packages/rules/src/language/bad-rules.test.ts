@@ -759,7 +759,7 @@ const badEmbeddings: Readonly<Record<string, readonly BadRule[]>> = {
   ],
 }
 
-/** Rejected as searches. */
+/** Rejected as searches of the strict dialect. */
 const badSearches: Readonly<Record<string, readonly BadRule[]>> = {
   "operators of streams only": [
     ["cat sample:10", unavailable("sample", 5)],
@@ -774,6 +774,14 @@ const badSearches: Readonly<Record<string, readonly BadRule[]>> = {
     ["min_retweets:5", `${unavailable("min_retweets", 1)}. Did you mean 'min_reposts'?`],
     ["min_faves:5", `${unavailable("min_faves", 1)}. Did you mean 'min_likes'?`],
     ["bio:", unavailable("bio", 1)],
+    ["from_affiliate_of:ann", unavailable("from_affiliate_of", 1)],
+    ["cat -url_contains:dog", unavailable("url_contains", 6)],
+    ["within_url_title:cat", unavailable("within_url_title", 1)],
+    ["friends_count:7 min_followers:3", unavailable("friends_count", 1), unavailable("min_followers", 17)],
+    ["cat source:Web", unavailable("source", 5)],
+    ['"hot dog"~3', unavailable("~3", 10)],
+    ['cat "hot"~9', unavailable("~9", 10)],
+    ["list:1", unavailable("list", 1)],
   ],
   "near misses": [
     ["form:nasa", ...unknown("form", 1, "from")],
@@ -789,13 +797,22 @@ const badSearches: Readonly<Record<string, readonly BadRule[]>> = {
   ],
 }
 
+/** Rejected by the strict dialect. */
+const badStrictRules: Readonly<Record<string, readonly BadRule[]>> = {
+  "operators of searches only": [
+    ["quotes_of_tweet_id:1", unavailable("quotes_of_tweet_id", 1)],
+    ["cat -quotes_of_status_id:1", unavailable("quotes_of_status_id", 6)],
+  ],
+}
+
 const tables: readonly {
   readonly rules: Readonly<Record<string, readonly BadRule[]>>
   readonly options: RuleOptions
 }[] = [
   { rules: badRules, options: {} },
   { rules: badEmbeddings, options: { embeddings: true } },
-  { rules: badSearches, options: { mode: "search" } },
+  { rules: badSearches, options: { mode: "search", strict: true } },
+  { rules: badStrictRules, options: { strict: true } },
 ]
 
 const cases = tables.flatMap(({ rules, options }) =>
@@ -913,7 +930,7 @@ test("groups nested deeper than 200 are rejected with one problem", () => {
   ])
 })
 
-test("the strict dialect rejects negated groups and accepts everything else", () => {
+test("the strict dialect rejects negated groups, and accepts other rules of operators that X has", () => {
   const parsed = parseRule("cat -(dog) --(cow OR fox)", { strict: true })
   expect(parsed.ok ? [] : parsed.problems.map(({ position, part }) => ({ position, part }))).toEqual([
     { position: 5, part: "-(" },

@@ -262,8 +262,9 @@ describe("operators of streams only", () => {
     },
   )
 
-  test.each<Row>([...streamRows, ...positiveRows])("%s is rejected in a search", (text) => {
-    const [message] = messagesOf(`cat ${text}`, { mode: "search" })
+  test.each<Row>([...streamRows, ...positiveRows])("%s is rejected in a strict search alone", (text, operator) => {
+    expect(clauseOf(text, { mode: "search" })).toEqual(operator)
+    const [message] = messagesOf(`cat ${text}`, { mode: "search", strict: true })
     expect(message).toContain("Operator is not available in current product or product packaging.")
   })
 

@@ -31,7 +31,13 @@ import {
   type Operator,
   type WordsName,
 } from "./rule.ts"
-import { conjunctionNames, embeddingNames, streamNames, type OperatorName } from "./operator-guide.ts"
+import {
+  conjunctionNames,
+  embeddingNames,
+  proximityModesOfX,
+  absentNames,
+  type OperatorName,
+} from "./operator-guide.ts"
 import { aliases, suggestedNames, suggestedValues, unavailableNames } from "./operator-names.ts"
 import { isStopword } from "./stopwords.ts"
 import { keyOfWords, wordsOf, wordsOfLink } from "../text/words.ts"
@@ -56,6 +62,8 @@ type OperatorResult = {
 /** The settings that decide which operators are available. */
 export type Dialect = {
   readonly mode: Mode
+  /** True if only operators that X has in the mode are available. */
+  readonly isStrict: boolean
   /** True if the server has an endpoint for embeddings. */
   readonly hasEmbeddings: boolean
 }
@@ -98,7 +106,8 @@ function readText(name: "keyword" | "phrase", value: string, whole: Part, { mode
 
 const noWords = "It has no letter, digit or emoji to find"
 
-function readNear(value: string, proximity: Part, whole: Part, { mode }: Dialect): Reading {
+function readNear(value: string, proximity: Part, whole: Part, { mode, isStrict }: Dialect): Reading {
+  if (isStrict && !proximityModesOfX.includes(mode)) return rejected(unavailableOperator(proximity.text, proximity))
   const distance = Number(proximity.text.slice(1))
   const words = wordsOf(value, mode)
   if (words.length < 2) return rejected(strayInput(whole, "Two words or more are expected before ~"))
@@ -236,8 +245,8 @@ function isOperator(name: string): name is OperatorName {
   return Object.hasOwn(readers, name)
 }
 
-function isAvailable(name: string, { mode, hasEmbeddings }: Dialect): boolean {
-  if (mode === "search" && streamNames.has(name)) return false
+function isAvailable(name: string, { mode, isStrict, hasEmbeddings }: Dialect): boolean {
+  if (isStrict && absentNames[mode].has(name)) return false
   return hasEmbeddings || !embeddingNames.has(name)
 }
 

@@ -39,7 +39,10 @@ import { RuleSources } from "./rule-sources.ts"
 export type RuleOptions = {
   /** Maximum length in code points. Default 2,048, X's limit for Enterprise. */
   readonly lengthMax?: number
-  /** Rejects negated groups, which X discourages although their meaning is clear. Default false. */
+  /**
+   * Rejects negated groups, which X discourages although their meaning is clear, and operators that X does not have in
+   * the mode. Default false.
+   */
   readonly strict?: boolean
   /** The use of the rule. Default `stream`. */
   readonly mode?: Mode
@@ -140,7 +143,11 @@ class Parser {
     this.#problems = problems
     this.#sources = sources
     this.#strict = options.strict ?? false
-    this.#dialect = { mode: options.mode ?? "stream", hasEmbeddings: options.embeddings ?? false }
+    this.#dialect = {
+      mode: options.mode ?? "stream",
+      isStrict: this.#strict,
+      hasEmbeddings: options.embeddings ?? false,
+    }
   }
 
   /** `end` is the position after the text. */

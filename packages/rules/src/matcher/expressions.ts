@@ -14,6 +14,7 @@
  * Rules refer to roots. A root has another layout than the expressions within it and is never a part of one.
  */
 
+import { identityOf } from "../language/operator-identity.ts"
 import { zones, type Operator, type Rule } from "../language/rule.ts"
 import { ChainedTable, type Chain } from "./chained-table.ts"
 import {
@@ -32,7 +33,7 @@ import {
 } from "./expression-layout.ts"
 import type { IntArena } from "./int-arena.ts"
 import { keyedHash, type HashKey } from "./keyed-hash.ts"
-import { identityOf, OperatorRegistry, planOf, type PostField } from "./operator-registry.ts"
+import { OperatorRegistry, planOf, type PostField } from "./operator-registry.ts"
 import { longer } from "./flat-ints.ts"
 import { fieldNumber, termFields } from "./term-layout.ts"
 import type { TermTable } from "./term-table.ts"

@@ -79,25 +79,3 @@ export function planOf(words: readonly Word[], terms: ReadonlyMap<string, number
     distance,
   }
 }
-
-/** A text that is equal for operators with the same meaning, and for no others. */
-export function identityOf(operator: Exclude<Operator, { kind: "key" }>): string {
-  switch (operator.kind) {
-    case "words":
-    case "near": {
-      const among = operator.kind === "words" ? zones[operator.name] : operator.distance
-      const words = operator.words.map(({ text, glued }) => [text, glued])
-      return JSON.stringify([operator.kind, among, ...words])
-    }
-    case "contains":
-      return JSON.stringify([operator.kind, operator.text])
-    case "count":
-      return `${operator.kind} ${operator.name} ${operator.least} ${operator.most}`
-    case "area":
-      return JSON.stringify([operator.kind, operator.area])
-    case "sample":
-      return `${operator.kind} ${operator.percent}`
-    case "embedding":
-      return JSON.stringify([operator.kind, operator.value, operator.threshold])
-  }
-}

@@ -33,10 +33,15 @@ export class EarlierPosts {
   /** Remembers the places and resolved links of an envelope. Two descriptions of a place are merged. */
   learn(envelope: unknown): void {
     const { data, includes } = objectOf(envelope)
-    const { places, tweets } = objectOf(includes)
-    this.learnPlaces(places)
+    this.learnPlacesOf(envelope)
+    const { tweets } = objectOf(includes)
     this.#learnLinks(data)
     for (const post of arrayOf(tweets)) this.#learnLinks(post)
+  }
+
+  /** Remembers the places of an envelope, and nothing else of it. */
+  learnPlacesOf(envelope: unknown): void {
+    this.learnPlaces(objectOf(objectOf(envelope).includes).places)
   }
 
   /** Remembers the places of an envelope alone, `includes.places`. */

@@ -8,6 +8,7 @@
 import fc from "fast-check"
 import { readArea } from "../language/area-text.ts"
 import { fold } from "../text/fold.ts"
+import { foldFor } from "../text/mode.ts"
 import { languageKey } from "../language/languages.ts"
 import type { RuleEnvelope } from "../post/post-objects.ts"
 import { countNames, hasValues, isValues, type KeyName, type Operator, type Rule } from "../language/rule.ts"
@@ -159,6 +160,29 @@ export const anyRule: fc.Arbitrary<Rule> = fc.letrec<{ rule: Rule }>((tie) => ({
     { weight: 2, arbitrary: groupOf("any", tie("rule")) },
   ),
 })).rule
+
+/** The same for searches: what operators compare is folded for them. */
+export const anySearch: fc.Arbitrary<Rule> = anyRule.map(foldedForSearch)
+
+function foldedForSearch(rule: Rule): Rule {
+  const folded = (text: string) => foldFor("search", text)
+  switch (rule.kind) {
+    case "any":
+    case "all":
+      return { kind: rule.kind, rules: rule.rules.map(foldedForSearch) }
+    case "not":
+      return { kind: "not", rule: foldedForSearch(rule.rule) }
+    case "words":
+    case "near":
+      return { ...rule, words: rule.words.map(({ text, glued }) => ({ text: folded(text), glued })) }
+    case "key":
+      return { ...rule, key: folded(rule.key) }
+    case "contains":
+      return { ...rule, text: folded(rule.text) }
+    default:
+      return rule
+  }
+}
 
 function groupOf(kind: "all" | "any", rule: fc.Arbitrary<Rule>): fc.Arbitrary<Rule> {
   return fc.array(rule, { minLength: 1, maxLength: 3 }).map((rules) => ({ kind, rules }))

@@ -56,5 +56,6 @@ test("the check of an invalid rule has its problems, and the rule is not tried",
 test("the check parses the rule in the mode of the posts", () => {
   const posts = [readPost(postWith("résumé"), { mode: "search" })]
   expect(checkRule("resume", posts, { mode: "search" })).toMatchObject({ matched: 1 })
-  expect(checkRule("bio:x", posts, { mode: "search" }).ok).toBe(false)
+  expect(checkRule("bio:x", posts, { mode: "search", strict: true }).ok).toBe(false)
+  expect(checkRule("bio:x", posts, { mode: "stream", strict: true }).ok).toBe(true)
 })

@@ -9,7 +9,7 @@
 import { createHmac, hash, timingSafeEqual } from "node:crypto"
 import { LRUCache } from "lru-cache"
 import type { App, StoredToken, TokenKind } from "../model/app.ts"
-import { asId, type AppId } from "../model/ids.ts"
+import { asId, type AppId, type UserId } from "../model/ids.ts"
 import type { Clock } from "../runtime/clock.ts"
 import { clientSecretOf } from "../runtime/client-secret.ts"
 import type { Random } from "../runtime/random.ts"
@@ -31,7 +31,7 @@ export interface AppCredentials {
 }
 
 /** A token as operators see it. */
-export interface ListedToken extends Pick<StoredToken, "kind" | "appId" | "createdAtMs"> {
+export interface ListedToken extends Pick<StoredToken, "kind" | "appId" | "userId" | "createdAtMs"> {
   /** The first 63 bits of its SHA-256, as digits: they name it, and reveal nothing of it. */
   readonly id: string
 }
@@ -39,6 +39,7 @@ export interface ListedToken extends Pick<StoredToken, "kind" | "appId" | "creat
 /** The party that a token authenticates. */
 export type Principal =
   | { readonly kind: "app"; readonly app: App }
+  | { readonly kind: "user"; readonly app: App; readonly userId: UserId }
   | { readonly kind: "ingest" }
   | { readonly kind: "operator" }
 
@@ -48,17 +49,22 @@ export interface Apps {
   /** Newest first. Revoked ones included. */
   list(): Promise<readonly App[]>
   credentials(app: App): AppCredentials
-  /** New consumer key, consumer secret, client secret and bearer token; the old ones end. Absent: no such app, or it is revoked. */
+  /**
+   * New consumer key, consumer secret, client secret and bearer token; the old ones end, and the tokens of the app's users.
+   * Absent: no such app, or it is revoked.
+   */
   rotate(id: AppId): Promise<AppCredentials | undefined>
   /** Ends an app's token and stops its links. False when there is no such app. */
   revoke(id: AppId): Promise<boolean>
   /** A new token of the server's own kinds. It is shown this once. */
   createToken(kind: "ingest" | "operator"): Promise<string>
+  /** A new token for a user of an app, by their ids. It is shown this once. Absent: no such app, or it is revoked. */
+  createUserToken(appId: string, userId: string): Promise<string | undefined>
   /** All tokens, those of apps included, newest first. */
   listTokens(): Promise<readonly ListedToken[]>
   /**
-   * Ends a token of the server's own kinds, and the sessions that it began. False when there is none of this id. An app's
-   * token ends by `rotate` or `revoke`.
+   * Ends a token that is no app's, and the sessions that it began. False when there is none of this id. An app's token ends
+   * by `rotate` or `revoke`.
    */
   revokeToken(id: string): Promise<boolean>
   /** The party that a bearer token authenticates; undefined when the token is invalid for any reason. */
@@ -74,7 +80,7 @@ export interface Apps {
 /** Most tokens whose owners are remembered; beyond it the least recently used is forgotten. Ours. */
 const ownersMax = 10_000
 
-const tokenPattern = /^sluice_(?:app|ingest|operator)_[A-Za-z0-9_-]{43}$/
+const tokenPattern = /^sluice_(?:app|user|ingest|operator)_[A-Za-z0-9_-]{43}$/
 
 /** The apps kept in a store. */
 export function createApps(deps: {
@@ -123,8 +129,11 @@ export function createApps(deps: {
     const token = await store.token(digest, owners.get(key))
     if (token === undefined || !timingSafeEqual(token.hash, digest)) return undefined
     owners.set(key, token.appId ?? token.kind)
-    if (token.kind !== "app") return { kind: token.kind }
-    return token.appId === undefined ? undefined : readActive(token.appId)
+    const { kind, appId, userId } = token
+    if (kind === "ingest" || kind === "operator") return { kind }
+    const ofApp = appId === undefined ? undefined : await readActive(appId)
+    if (kind === "app" || ofApp === undefined) return ofApp
+    return userId === undefined ? undefined : { kind, app: ofApp.app, userId }
   }
 
   return {
@@ -157,7 +166,7 @@ export function createApps(deps: {
       principals.clear()
       return hasRevoked
     },
-    ...createTokens({ store, clock, random, changed: () => principals.clear() }),
+    ...createTokens({ store, clock, random, readActive, changed: () => principals.clear() }),
     async principal(token) {
       if (!tokenPattern.test(token)) return undefined
       return principals.get(token, () => readPrincipal(tokenHash(token)))
@@ -200,27 +209,33 @@ function createTokens({
   store,
   clock,
   random,
+  readActive,
   changed,
 }: {
   readonly store: Store
   readonly clock: Clock
   readonly random: Random
+  /** An app by its id; undefined when it is revoked, or there is none. */
+  readonly readActive: (id: AppId) => Promise<{ readonly app: App } | undefined>
   readonly changed: () => void
-}): Pick<Apps, "createToken" | "listTokens" | "revokeToken"> {
+}): Pick<Apps, "createToken" | "createUserToken" | "listTokens" | "revokeToken"> {
   return {
     async createToken(kind) {
       const token = tokenText(kind, random.bytes(32))
       await store.createToken({ hash: tokenHash(token), kind, createdAtMs: clock.nowMs() })
       return token
     },
+    async createUserToken(appId, userId) {
+      const found = await readActive(asId(appId))
+      if (found === undefined) return undefined
+      const token = tokenText("user", random.bytes(32))
+      const owner = { appId: found.app.id, userId: asId<UserId>(userId) }
+      await store.createToken({ hash: tokenHash(token), kind: "user", ...owner, createdAtMs: clock.nowMs() })
+      return token
+    },
     async listTokens() {
       const tokens = await store.tokens()
-      return tokens.map(({ hash: digest, kind, appId, createdAtMs }) => ({
-        id: tokenIdOf(digest),
-        kind,
-        createdAtMs,
-        ...(appId !== undefined && { appId }),
-      }))
+      return tokens.map(({ hash: digest, ...token }) => ({ id: tokenIdOf(digest), ...token }))
     },
     async revokeToken(id) {
       const token = (await store.tokens()).find((one) => tokenIdOf(one.hash) === id)

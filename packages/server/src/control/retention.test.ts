@@ -73,6 +73,7 @@ async function append(appId: string, ids: readonly number[], atMs = clock.nowMs(
       core: Buffer.from(`{"id":"${id}"}`),
       envelope: Buffer.from(`{"data":{"id":"${id}"}}`),
       userIds: [],
+      users: [],
     },
     matches: [{ appId: appId as AppId, rules: [{ id: "5", tag: "" }] }],
   }))
@@ -209,6 +210,7 @@ describe("posts", () => {
             core: Buffer.from("{}"),
             envelope: Buffer.from("{}"),
             userIds: [],
+            users: [],
           },
           matches: [],
         },

@@ -79,7 +79,7 @@ export function createSessions(deps: {
 
   const ownerOf = async (hash: Uint8Array): Promise<SessionOwner | undefined> => {
     const principal = await apps.principalByHash(hash)
-    return principal === undefined || principal.kind === "ingest" ? undefined : principal
+    return principal === undefined || principal.kind === "ingest" || principal.kind === "user" ? undefined : principal
   }
 
   const beginFor = async (hash: Buffer): Promise<BegunSession | undefined> => {

@@ -108,6 +108,7 @@ test("an examination reads the write-ahead log, and leaves it where it is", asyn
     core: Buffer.from("{}"),
     envelope: Buffer.from('{"data":{}}'),
     userIds: [],
+    users: [],
   }
   await store.append([{ post, matches: [{ appId: "5" as AppId, rules: [{ id: "3", tag: "" }] }] }], nowMs)
   const log = await readFile(`${data.file}-wal`)
@@ -313,6 +314,7 @@ test("a clock that is behind the store is reported, and so is a step back in a l
     core: Buffer.from("{}"),
     envelope: Buffer.from("{}"),
     userIds: [],
+    users: [],
   }
   await store.append([{ post: { ...post, id: postId(11) }, matches }], nowMs)
   await store.append([{ post: { ...post, id: postId(12) }, matches }], nowMs - 3_600_000)

@@ -91,6 +91,7 @@ export async function examinedData({
       core: Buffer.from(core),
       envelope: Buffer.from(`{"data":${core}}`),
       userIds: [],
+      users: [],
     }
     await store.append([{ post, matches: [{ appId, rules: [{ id: "3", tag: "" }] }] }], atMs + number)
   }

@@ -29,6 +29,7 @@ for (let number = 11; !end.signal.aborted; number += 1) {
     core: Buffer.from("{}"),
     envelope: Buffer.from("{}"),
     userIds: [],
+    users: [],
   }
   await store.append([{ post, matches: [{ appId, rules: [{ id: "3", tag: "" }] }] }], Date.now())
   await deliver(number, 1)

@@ -1,6 +1,7 @@
 import type { FastifyRequest, RouteOptions } from "fastify"
 import type { Problem } from "../model/problem.ts"
-import { methodNotAllowed, noSuchRoute } from "./problems.ts"
+import { namesNotOffered, notOfferedAt } from "./not-offered.ts"
+import { methodNotAllowed, noSuchRoute, notOfferedHere } from "./problems.ts"
 
 /** The methods of every path: decides between 404 and 405, and fills the header `allow`. */
 export class AllowedMethods {
@@ -24,10 +25,15 @@ export class AllowedMethods {
 
   /** The 404 or 405 of a request without a route; absent when it has one. */
   refusal({ url, method, is404 }: FastifyRequest): Problem | undefined {
+    const path = pathOf(url)
     // The router takes `/2/webhooks/replay` with another method for a webhook of that name.
-    if (!is404 && this.#byPattern.get(pathOf(url))?.has(method) !== false) return undefined
+    const isServed = !is404 && this.#byPattern.get(path)?.has(method) !== false
+    // And it takes `/2/tweets/analytics` for a post of that id.
+    if (isServed && !namesNotOffered.has(path)) return undefined
+    const absent = notOfferedAt(path)
+    if (absent !== undefined) return notOfferedHere(absent)
     const allowed = this.of(url)
-    return allowed.length === 0 ? noSuchRoute(pathOf(url)) : methodNotAllowed(method, allowed)
+    return allowed.length === 0 ? noSuchRoute(path) : methodNotAllowed(method, allowed)
   }
 }
 

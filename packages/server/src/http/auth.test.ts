@@ -163,17 +163,16 @@ describe("tokens of another kind", () => {
   test.each(["ingest", "operator"] as const)("an %s token gets 403 on every route of X's API", async (kind) => {
     const token = await at.running.apps.createToken(kind)
     const name = kind === "ingest" ? "Ingest" : "Operator"
-    for (const path of [
-      paths.links,
-      paths.rules,
-      paths.ruleCounts,
-      paths.webhooks,
-      paths.stream,
-      "/2/users/1/tweets",
-    ]) {
+    for (const path of [paths.links, paths.rules, paths.ruleCounts, paths.webhooks, paths.stream]) {
       const { status, body } = await at.call(path, { token })
       expect(status).toBe(403)
       expect(body).toEqual(forbidden(`${name} Token`, "OAuth 2.0 Application-Only"))
+    }
+    const ofUsers = "OAuth 1.0a User Context, OAuth 2.0 Application-Only, OAuth 2.0 User Context"
+    for (const path of ["/2/users/1/tweets", `${paths.users}?ids=1`, paths.userSearch]) {
+      const { status, body } = await at.call(path, { token })
+      expect(status).toBe(403)
+      expect(body).toEqual(forbidden(`${name} Token`, ofUsers))
     }
   })
 
@@ -207,6 +206,8 @@ test("an OAuth 1.0a signature is refused in X's words, which name the supported 
     ["POST", paths.webhooks, "OAuth 2.0 Application-Only"],
     ["GET", paths.stream, "OAuth 2.0 Application-Only"],
     ["GET", paths.linkDetails, "OAuth 2.0 Application-Only, Operator Token"],
+    ["GET", `${paths.users}?ids=1`, "OAuth 2.0 Application-Only, OAuth 2.0 User Context"],
+    ["GET", paths.me, "OAuth 2.0 User Context"],
   ] as const) {
     const { status, body, headers } = await at.call(path, {
       method,

@@ -70,9 +70,7 @@ export function createGuard(
 
   return async (request: FastifyRequest): Promise<void> => {
     const principal = await authenticate(request)
-    if (principal === undefined && isOAuth1(request.raw)) {
-      throw unsupportedAuthentication("OAuth 1.0a User Context", allowed)
-    }
+    if (principal === undefined && isOAuth1(request.raw)) throw unsupportedAuthentication(oauth1, allowed)
     if (principal === undefined) throw plainProblem(401, "Unauthorized")
     callers.remember(request.raw, principal)
     const appId = request.headers[appHeader]
@@ -84,7 +82,7 @@ export function createGuard(
   /** The app that the header names, for an operator; on routes that are not for apps the header has no effect. */
   async function actingFor(appId: string, principal: Principal): Promise<Principal> {
     if (!allowed.includes("app")) return principal
-    if (principal.kind === "app" && principal.app.id === appId) return principal
+    if ("app" in principal && principal.app.id === appId) return principal
     const isId = idForm.test(appId)
     const app = isId && principal.kind === "operator" ? await apps.active(asId<AppId>(appId)) : undefined
     if (app === undefined) throw notFound("app", "Sluice-App", appId)
@@ -150,11 +148,16 @@ export function createMetricsGuard(token: string) {
   }
 }
 
-/** The app that sent the request, on routes whose guard accepts apps only. */
-export function appOf(request: FastifyRequest): App {
-  const { principal } = request
-  if (principal?.kind !== "app") throw new Error("the route's guard accepts more than apps")
+/** The app that sent the request, itself or for a user, on routes whose guard accepts no others. */
+export function appOf({ principal }: FastifyRequest): App {
+  if (principal === null || !("app" in principal)) throw new Error("the route's guard accepts more than apps")
   return principal.app
+}
+
+/** The app and the user for whom it sent the request, on routes whose guard accepts tokens of users only. */
+export function userOf({ principal }: FastifyRequest): Principal & { readonly kind: "user" } {
+  if (principal?.kind !== "user") throw new Error("the route's guard accepts more than users")
+  return principal
 }
 
 /** The app whose resources the request may access, on routes for apps and operators. Absent for an operator: all apps. */
@@ -195,22 +198,27 @@ function onlyAuthorization(request: GivenHeaders): string {
   return values.length === 1 ? (values[0] ?? "") : ""
 }
 
-/** X's name for the token of an app; the other kinds are ours. */
+/** X's names for the tokens of apps and of their users; the other kinds are ours. */
 const kindNames = {
   app: "OAuth 2.0 Application-Only",
+  user: "OAuth 2.0 User Context",
   ingest: "Ingest Token",
   operator: "Operator Token",
 } as const
 
+/** A signature, which is never accepted. X names it wherever a user's token is. */
+const oauth1 = "OAuth 1.0a User Context"
+
 /** X's words, two spaces included. */
 function unsupportedAuthentication(kind: string, allowed: readonly Principal["kind"][]): Problem {
-  const supported = allowed.map((one) => kindNames[one]).join(", ")
+  const names = allowed.map((one): string => kindNames[one])
+  const supported = allowed.includes("user") && kind !== oauth1 ? [oauth1, ...names] : names
   return new Problem({
     status: 403,
     type: problemTypes.unsupportedAuthentication,
     title: "Unsupported Authentication",
     detail:
       `Authenticating with ${kind} is forbidden for this endpoint.  ` +
-      `Supported authentication types are [${supported}].`,
+      `Supported authentication types are [${supported.join(", ")}].`,
   })
 }

@@ -29,11 +29,11 @@ export class Callers {
     return this.#names.get(credentialOf(request) ?? "") ?? unknownCaller
   }
 
-  /** Remembers who a request's token or cookie has authenticated: all tokens and sessions of an app are one caller. */
+  /** Remembers who a request's token or cookie has authenticated: all tokens and sessions of an app are one caller, with its users. */
   remember(request: GivenHeaders, principal: Principal): void {
     const credential = credentialOf(request)
     if (credential === undefined) return
-    const name = principal.kind === "app" ? `app ${principal.app.id}` : ownName(request, principal, credential)
+    const name = "app" in principal ? `app ${principal.app.id}` : ownName(request, principal, credential)
     if (this.#names.get(credential) === name) return
     this.#names.set(credential, name)
     for (const [oldest] of this.#names) {

@@ -18,8 +18,14 @@ import type { StreamConnections } from "../delivery/streams/stream-connections.t
 import type { Intake } from "../ingest/intake.ts"
 import type { PageTokens } from "../paging/page-token.ts"
 import type { HeldPages } from "../queries/held-pages.ts"
+import type { PostSearches } from "../queries/post-searches.ts"
+import type { RelatedPosts } from "../queries/related-posts.ts"
+import type { SearchCounts } from "../queries/search-counts.ts"
+import type { SearchedRules } from "../queries/searched-rules.ts"
+import type { PostsById } from "../queries/posts-by-id.ts"
 import type { StoredPosts } from "../queries/stored-posts.ts"
 import type { UserPosts } from "../queries/user-posts.ts"
+import type { Users } from "../queries/users.ts"
 import type { Clock } from "../runtime/clock.ts"
 import type { Events } from "../runtime/events/events.ts"
 import type { FairRounds } from "../runtime/fair-rounds.ts"
@@ -43,7 +49,13 @@ export interface HttpDeps {
   readonly replayRequests: ReplayRequests
   readonly streamConnections: StreamConnections
   readonly userPosts: UserPosts
+  readonly postsById: PostsById
+  readonly users: Users
   readonly storedPosts: StoredPosts
+  readonly postSearches: PostSearches
+  readonly relatedPosts: RelatedPosts
+  readonly searchCounts: SearchCounts
+  readonly searchedRules: SearchedRules
   readonly pageTokens: PageTokens
   readonly heldPages: HeldPages
   readonly intake: Intake

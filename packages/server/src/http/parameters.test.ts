@@ -24,6 +24,11 @@ const notBetween = (name: string, value: string, bounds: string): Fault => ({
   message: `The \`${name}\` query parameter value [${value}] is not between ${bounds}`,
   parameters: { [name]: [value] },
 })
+const notAnInt = (name: string, value: string): Fault => ({
+  message: `The \`${name}\` query parameter value [${value}] is not a valid Int`,
+  parameters: { [name]: [value] },
+  detail: wholeNumber,
+})
 const notValid = (name: string, value: string, detail: string): Fault => ({
   message: `The \`${name}\` query parameter value [${value}] is not valid`,
   parameters: { [name]: [value] },
@@ -56,26 +61,26 @@ const asList = "Give several values as one list with commas, under a plain name.
 const none = "This endpoint takes no query parameters."
 
 const cases: readonly (readonly [string, readonly Fault[]])[] = [
-  [`${posts}?max_results=abc`, [notValid("max_results", "abc", wholeNumber)]],
+  [`${posts}?max_results=abc`, [notAnInt("max_results", "abc")]],
   [`${posts}?max_results=0`, [notBetween("max_results", "0", "5 and 100")]],
   [`${posts}?max_results=4`, [notBetween("max_results", "4", "5 and 100")]],
   [`${posts}?max_results=-1`, [notBetween("max_results", "-1", "5 and 100")]],
   [`${posts}?max_results=101`, [notBetween("max_results", "101", "5 and 100")]],
   [`${posts}?max_results=99999999999999999999999`, [notBetween("max_results", "99999999999999999999999", "5 and 100")]],
-  [`${posts}?max_results=1e3`, [notValid("max_results", "1e3", wholeNumber)]],
-  [`${posts}?max_results=0x10`, [notValid("max_results", "0x10", wholeNumber)]],
-  [`${posts}?max_results=+10`, [notValid("max_results", " 10", wholeNumber)]],
-  [`${posts}?max_results=%2B10`, [notValid("max_results", "+10", wholeNumber)]],
-  [`${posts}?max_results=10.0`, [notValid("max_results", "10.0", wholeNumber)]],
-  [`${posts}?max_results=010`, [notValid("max_results", "010", wholeNumber)]],
-  [`${posts}?max_results=-0`, [notValid("max_results", "-0", wholeNumber)]],
-  [`${posts}?max_results=10%20`, [notValid("max_results", "10 ", wholeNumber)]],
-  [`${posts}?max_results=NaN`, [notValid("max_results", "NaN", wholeNumber)]],
-  [`${posts}?max_results=Infinity`, [notValid("max_results", "Infinity", wholeNumber)]],
-  [`${posts}?max_results=%D9%A1%D9%A0`, [notValid("max_results", "١٠", wholeNumber)]],
-  [`${posts}?max_results=10%00`, [notValid("max_results", "10\0", wholeNumber)]],
-  [`${posts}?max_results=`, [empty("max_results")]],
-  [`${posts}?max_results`, [empty("max_results")]],
+  [`${posts}?max_results=1e3`, [notAnInt("max_results", "1e3")]],
+  [`${posts}?max_results=0x10`, [notAnInt("max_results", "0x10")]],
+  [`${posts}?max_results=+10`, [notAnInt("max_results", " 10")]],
+  [`${posts}?max_results=%2B10`, [notAnInt("max_results", "+10")]],
+  [`${posts}?max_results=10.0`, [notAnInt("max_results", "10.0")]],
+  [`${posts}?max_results=010`, [notAnInt("max_results", "010")]],
+  [`${posts}?max_results=-0`, [notAnInt("max_results", "-0")]],
+  [`${posts}?max_results=10%20`, [notAnInt("max_results", "10 ")]],
+  [`${posts}?max_results=NaN`, [notAnInt("max_results", "NaN")]],
+  [`${posts}?max_results=Infinity`, [notAnInt("max_results", "Infinity")]],
+  [`${posts}?max_results=%D9%A1%D9%A0`, [notAnInt("max_results", "١٠")]],
+  [`${posts}?max_results=10%00`, [notAnInt("max_results", "10\0")]],
+  [`${posts}?max_results=`, [notAnInt("max_results", "")]],
+  [`${posts}?max_results`, [notAnInt("max_results", "")]],
   [`${posts}?max_results=%zz`, [notValid("max_results", "%zz", "Its percent-encoding is broken.")]],
   [`${posts}?max_results=%ff`, [notValid("max_results", "%ff", "Its percent-encoding is broken.")]],
   [`${posts}?max_results=10&max_results=10`, [repeated("max_results", ["10", "10"])]],
@@ -132,10 +137,7 @@ const cases: readonly (readonly [string, readonly Fault[]])[] = [
   [`${posts}?end_time=now`, [notValid("end_time", "now", moment)]],
   [`${posts}?exclude=quotes`, [notOneOf("exclude", "quotes", "replies,retweets")]],
   [`${posts}?exclude=replies,quotes`, [notOneOf("exclude", "quotes", "replies,retweets", "replies,quotes")]],
-  [
-    `${posts}?exclude=replies,`,
-    [notValid("exclude", "replies,", "Between two commas, and after the last, there must be a value.")],
-  ],
+  [`${posts}?exclude=replies,`, [notOneOf("exclude", "", "replies,retweets", "replies,")]],
   [
     `${posts}?exclude=replies,replies`,
     [
@@ -158,7 +160,7 @@ const cases: readonly (readonly [string, readonly Fault[]])[] = [
     `${posts}?exclude=replies&exclude=`,
     [
       {
-        ...notValid("exclude", "replies,", "Between two commas, and after the last, there must be a value."),
+        ...notOneOf("exclude", "", "replies,retweets"),
         parameters: { exclude: ["replies", ""] },
       },
     ],
@@ -188,18 +190,25 @@ const cases: readonly (readonly [string, readonly Fault[]])[] = [
   [`${paths.links}?max_results=101`, [notBetween("max_results", "101", "1 and 100")]],
   [`${paths.rules}?max_results=1001`, [notBetween("max_results", "1001", "1 and 1000")]],
   [`${paths.rules}?ids=1,x`, [{ ...noMatch("ids", "x"), parameters: { ids: ["1,x"] } }]],
+  [
+    `${paths.rules}?ids=1,,x`,
+    [
+      { ...noMatch("ids", ""), parameters: { ids: ["1,,x"] } },
+      { ...noMatch("ids", "x"), parameters: { ids: ["1,,x"] } },
+    ],
+  ],
   [`${paths.rules}?ids=NA`, [noMatch("ids", "NA")]],
   [`${paths.rules}?ids=`, [empty("ids")]],
   [
     `${paths.rules}?ids=${Array.from({ length: 1001 }, (_, index) => index).join(",")}`,
     [
       {
-        message: "The `ids` query parameter has 1001 values, at most 1000 are allowed",
+        message: "The number of values in the `ids` query parameter list [1001] is not between 1 and 1000",
         parameters: {
           ids: [
             `${Array.from({ length: 1001 }, (_, index) => index)
               .join(",")
-              .slice(0, 199)}…`,
+              .slice(0, 2_099)}…`,
           ],
         },
       },
@@ -305,6 +314,38 @@ test("the names of a query keep their order, with all their values", () => {
     ["a", ["1", "3"]],
     ["b", ["2"]],
     ["c", [""]],
+  ])
+})
+
+test("a required parameter must be given, and a pattern of any kind is named", () => {
+  const judge = compileQuery(
+    {
+      properties: {
+        username: { type: "string", pattern: "^[A-Za-z0-9_]{1,15}$" },
+        names: { type: "array", items: { type: "string", pattern: "^[a-z]+$" }, maxItems: 2 },
+      },
+      required: ["username", "names"],
+    },
+    [],
+  )
+  expect(judge(splitQuery("username=wren&names=a,b"))).toEqual({ value: { username: "wren", names: ["a", "b"] } })
+  const messagesOf = (query: string): unknown => {
+    const verdict = judge(splitQuery(query))
+    return "error" in verdict ? verdict.error.causes.map(({ message, parameters }) => [message, parameters]) : []
+  }
+  expect(messagesOf("")).toEqual([
+    ["The `username` query parameter can not be empty", { username: [] }],
+    ["The `names` query parameter can not be empty", { names: [] }],
+  ])
+  expect(messagesOf("username=%20%20&names=")).toEqual([
+    ["The `username` query parameter value [  ] does not match ^[A-Za-z0-9_]{1,15}$", { username: ["  "] }],
+    ["The `names` query parameter can not be empty", { names: [""] }],
+  ])
+  expect(messagesOf("username=wren&names=a,B")).toEqual([
+    ["The `names` query parameter value [B] does not match ^[a-z]+$", { names: ["a,B"] }],
+  ])
+  expect(messagesOf("username=wren&names=a,b,c")).toEqual([
+    ["The number of values in the `names` query parameter list [3] is not between 1 and 2", { names: ["a,b,c"] }],
   ])
 })
 

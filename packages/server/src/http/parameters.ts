@@ -11,7 +11,17 @@ import assert from "node:assert/strict"
 import { idPattern } from "@sluice/api/schemas"
 import { isDateTime, instant } from "../model/date-time.ts"
 import { isId } from "../model/ids.ts"
-import { invalidRequests, type Problem, type RequestFault } from "../model/problem.ts"
+import {
+  listReader,
+  nameReader,
+  notValid,
+  refused,
+  valueOf,
+  type ReadText,
+  type TextFault,
+  type TextReader,
+} from "../model/parameter-text.ts"
+import { invalidParameters, type Problem, type RequestFault } from "../model/problem.ts"
 import { truncate } from "../model/truncate.ts"
 
 /** A validator's result in Fastify's form: the value that the route's handler receives, or the refusal. */
@@ -57,10 +67,13 @@ interface ParameterSchema {
   readonly type: string
   readonly minimum?: number
   readonly maximum?: number
+  /** 0: an empty text is for the route to refuse. */
+  readonly minLength?: number
   readonly minItems?: number
   readonly maxItems?: number
   readonly uniqueItems?: boolean
   readonly enum?: readonly string[]
+  readonly "x-listed"?: readonly string[]
   readonly pattern?: string
   readonly format?: string
   readonly items?: ParameterSchema
@@ -73,10 +86,6 @@ interface ParametersSchema {
   readonly "x-ordered"?: readonly (readonly [string, string])[]
 }
 
-/** Converts the text of one parameter to its value, or returns the fault. */
-type Reader = (text: string, name: string) => { readonly value: unknown } | { readonly fault: Fault }
-type Fault = Omit<RequestFault, "parameters">
-
 /** Names of the parameters in the path of a route, in order. */
 export function pathParametersOf(route = ""): readonly string[] {
   return Array.from(route.matchAll(/:(\w+)/g), ([, name = ""]) => name)
@@ -88,24 +97,34 @@ export function pathParametersOf(route = ""): readonly string[] {
  */
 export function compileQuery(schema: unknown, pathParameters: readonly string[]): (given: GivenParameters) => Verdict {
   const { properties, required = [], "x-ordered": ordered = [] } = schema as ParametersSchema
-  assert(required.length === 0, "a query parameter is always optional")
   const readers = new Map(
-    Object.entries(properties).map(([name, one]) => [name, { read: readerFor(one), isList: one.type === "array" }]),
+    Object.entries(properties).map(([name, one]) => [
+      name,
+      {
+        read: readerFor(one),
+        isInteger: one.type === "integer",
+        isList: one.type === "array",
+        mayBeEmpty: one.minLength === 0,
+      },
+    ]),
   )
   const names = { ofPath: pathParameters, ofQuery: [...readers.keys()] }
   const nothingGiven: Verdict = { value: Object.freeze({}) }
 
   return (given) => {
-    if (given.size === 0) return nothingGiven
+    if (given.size === 0 && required.length === 0) return nothingGiven
     const value: Record<string, unknown> = {}
     const faults: RequestFault[] = []
     for (const [name, texts] of given) {
       const outcome = readParameter(name, texts, readers.get(name), names)
       if ("value" in outcome) value[name] = outcome.value
-      else faults.push({ ...outcome.fault, parameters: { [shown(name)]: texts.slice(0, faultsMax).map(shown) } })
+      else faults.push(...outcome.faults.map((fault) => ({ ...fault, parameters: { [shown(name)]: asGiven(texts) } })))
+    }
+    for (const name of required) {
+      if (!given.has(name)) faults.push({ message: canNotBeEmpty(name), parameters: { [name]: [] } })
     }
     for (const [first, second] of ordered) faults.push(...orderFaults(value, first, second))
-    return faults.length === 0 ? { value } : { error: invalidRequests(atMost(faults)) }
+    return faults.length === 0 ? { value } : { error: invalidParameters(atMost(faults)) }
   }
 }
 
@@ -115,21 +134,30 @@ interface ParameterNames {
   readonly ofQuery: readonly string[]
 }
 
+/** How a parameter is read. */
+interface ParameterReader {
+  readonly read: TextReader
+  readonly isInteger: boolean
+  readonly isList: boolean
+  readonly mayBeEmpty: boolean
+}
+
 function readParameter(
   name: string,
   texts: readonly string[],
-  parameter: { readonly read: Reader; readonly isList: boolean } | undefined,
+  parameter: ParameterReader | undefined,
   names: ParameterNames,
-): ReturnType<Reader> {
-  if (parameter === undefined) return { fault: unknownParameter(name, names) }
-  const { read, isList } = parameter
+): ReadText {
+  if (parameter === undefined) return { faults: [unknownParameter(name, names)] }
+  const { read, isInteger, isList, mayBeEmpty } = parameter
   if (texts.length > 1 && !isList) {
     const detail = `It is given ${texts.length} times: give it once.`
     return refused(`Duplicate parameters are not allowed: the \`${name}\` query parameter`, detail)
   }
   const text = texts.join(",")
-  if (text === "") return refused(`The \`${name}\` query parameter can not be empty`)
-  if (text.includes(undecodable)) return notValid(name, text, "Its percent-encoding is broken.")
+  if (text === "" && !isInteger && !mayBeEmpty) return refused(canNotBeEmpty(name))
+  if (text.includes(undecodable))
+    return { faults: [notValid(name, decodable(text), "Its percent-encoding is broken.")] }
   return read(text, name)
 }
 
@@ -143,85 +171,72 @@ export function compilePath(schema: unknown): (given: Readonly<Record<string, st
     for (const [name, read] of readers) {
       const text = given[name] ?? ""
       const outcome = read(text, name)
-      if ("fault" in outcome) faults.push({ ...outcome.fault, parameters: { [name]: [shown(text)] } })
+      if ("faults" in outcome) {
+        faults.push(...outcome.faults.map((fault) => ({ ...fault, parameters: { [name]: asGiven([text]) } })))
+      }
     }
-    return faults.length === 0 ? { value: given } : { error: invalidRequests(faults) }
+    return faults.length === 0 ? { value: given } : { error: invalidParameters(faults) }
   }
 }
 
-function readerFor(schema: ParameterSchema): Reader {
+function readerFor(schema: ParameterSchema): TextReader {
   switch (schema.type) {
     case "integer":
       return integerReader(schema)
     case "boolean":
       return readBoolean
     case "array":
-      return listReader(schema)
+      return listReaderFor(schema)
     default:
       return stringReader(schema)
   }
 }
 
-function integerReader({ minimum = -Infinity, maximum = Infinity }: ParameterSchema): Reader {
+function integerReader({ minimum = -Infinity, maximum = Infinity }: ParameterSchema): TextReader {
   return (text, name) => {
-    if (!/^(?:0|-?[1-9][0-9]*)$/.test(text)) return notValid(name, text, "It is a whole number, in decimal digits.")
+    if (!/^(?:0|-?[1-9][0-9]*)$/.test(text))
+      return refused(`${valueOf(name, text)} is not a valid Int`, "It is a whole number, in decimal digits.")
     const value = Number(text)
     if (value >= minimum && value <= maximum) return { value }
-    return refused(`${the(name, text)} is not between ${minimum} and ${maximum}`)
+    return refused(`${valueOf(name, text)} is not between ${minimum} and ${maximum}`)
   }
 }
 
-const readBoolean: Reader = (text, name) => {
+const readBoolean: TextReader = (text, name) => {
   const word = text.toLowerCase()
   return word === "true" || word === "false"
     ? { value: word === "true" }
-    : refused(`${the(name, text)} is not one of [true,false]`)
+    : refused(`${valueOf(name, text)} is not one of [true,false]`)
 }
 
-function listReader(schema: ParameterSchema): Reader {
-  const { items, minItems = 0, maxItems = Infinity, uniqueItems = false } = schema
-  assert(items !== undefined && minItems <= 1, "a list says what it is of")
-  const readItem = readerFor(items)
-  return (text, name) => {
-    const parts = text.split(",")
-    if (parts.length > maxItems) {
-      return refused(`The \`${name}\` query parameter has ${parts.length} values, at most ${maxItems} are allowed`)
-    }
-    const seen = new Set<unknown>()
-    const values: unknown[] = []
-    for (const part of parts) {
-      if (part === "") return notValid(name, text, "Between two commas, and after the last, there must be a value.")
-      const outcome = readItem(part, name)
-      if ("fault" in outcome) return outcome
-      if (seen.has(outcome.value)) {
-        if (uniqueItems) return notValid(name, part, "It is given more than once.")
-        continue
-      }
-      seen.add(outcome.value)
-      values.push(outcome.value)
-    }
-    return { value: values }
-  }
+function listReaderFor(schema: ParameterSchema): TextReader {
+  const { items, minItems = 1, maxItems = Infinity, uniqueItems = false } = schema
+  assert(
+    items?.enum !== undefined || items?.pattern !== undefined,
+    "a list says what its values are, none of them empty",
+  )
+  return listReader({ valuesMin: minItems, valuesMax: maxItems, isUnique: uniqueItems }, readerFor(items))
 }
 
-function stringReader(schema: ParameterSchema): Reader {
-  if (schema.enum !== undefined) {
-    const values = new Set(schema.enum)
-    return (text, name) =>
-      values.has(text) ? { value: text } : refused(`${the(name, text)} is not one of [${[...values].join(",")}]`)
-  }
-  if (schema.format === "date-time") {
+function stringReader(schema: ParameterSchema): TextReader {
+  const { enum: names, format, pattern } = schema
+  if (names !== undefined) return nameReader(names, schema["x-listed"])
+  if (format === "date-time") {
     return (text, name) =>
       isDateTime(text)
         ? { value: text }
-        : notValid(name, text, "It is a moment as RFC 3339 writes it, such as 2026-01-31T12:00:00Z.")
+        : { faults: [notValid(name, text, "It is a moment as RFC 3339 writes it, such as 2026-01-31T12:00:00Z.")] }
   }
-  if (schema.pattern === idPattern) {
-    return (text, name) => (isId(text) ? { value: text } : notAnId(name, text))
+  if (pattern === undefined) return (text) => ({ value: text })
+  const form = new RegExp(pattern)
+  const isAnId = pattern === idPattern
+  return (text, name) => {
+    if (!form.test(text)) return refused(`${valueOf(name, text)} does not match ${pattern}`, isAnId ? anId : undefined)
+    return !isAnId || isId(text) ? { value: text } : { faults: [notValid(name, text, anId)] }
   }
-  assert(schema.pattern === undefined, "no parameter has a pattern of its own")
-  return (text) => ({ value: text })
 }
+
+const anId = "An id is 1 to 19 decimal digits, up to 9223372036854775807."
 
 /** The fault of two parameters in the wrong order, when both are given and each is valid. */
 function orderFaults(value: Readonly<Record<string, unknown>>, first: string, second: string): readonly RequestFault[] {
@@ -232,7 +247,7 @@ function orderFaults(value: Readonly<Record<string, unknown>>, first: string, se
 }
 
 function idsInDisorder(first: string, low: string, second: string, high: string): RequestFault {
-  const message = `${the(first, low)} is after the \`${second}\` query parameter value [${high}]`
+  const message = `${valueOf(first, low)} is after the \`${second}\` query parameter value [${high}]`
   return { message, parameters: { [first]: [low], [second]: [high] } }
 }
 
@@ -251,7 +266,7 @@ function isOrdered(low: string, high: string): boolean {
   return isId(low) ? BigInt(low) <= BigInt(high) : Date.parse(low) <= Date.parse(high)
 }
 
-function unknownParameter(name: string, { ofPath, ofQuery }: ParameterNames): Fault {
+function unknownParameter(name: string, { ofPath, ofQuery }: ParameterNames): TextFault {
   const message = `The query parameter [${shown(name)}] is not one of [${[...ofPath, ...ofQuery].join(",")}]`
   if (ofQuery.length === 0) return { message, detail: "This endpoint takes no query parameters." }
   return /\[.*\]$/.test(name)
@@ -259,29 +274,23 @@ function unknownParameter(name: string, { ofPath, ofQuery }: ParameterNames): Fa
     : { message }
 }
 
-/** X's words for text that is not an id, and ours for a number above the largest id. */
-function notAnId(name: string, text: string): { readonly fault: Fault } {
-  const detail = "An id is 1 to 19 decimal digits, up to 9223372036854775807."
-  return new RegExp(idPattern).test(text)
-    ? notValid(name, text, detail)
-    : refused(`${the(name, text)} does not match ${idPattern}`, detail)
+/** X's words for a required parameter that is absent, and for one without a text. */
+function canNotBeEmpty(name: string): string {
+  return `The \`${name}\` query parameter can not be empty`
 }
 
-function notValid(name: string, text: string, detail: string): { readonly fault: Fault } {
-  return refused(`${the(name, text)} is not valid`, detail)
+/** The client's texts, as a refusal repeats them. */
+function asGiven(texts: readonly string[]): readonly string[] {
+  return texts.slice(0, faultsMax).map(decodable)
 }
 
-function refused(message: string, detail?: string): { readonly fault: Fault } {
-  return { fault: { message, ...(detail !== undefined && { detail }) } }
-}
-
-function the(name: string, text: string): string {
-  return `The \`${name}\` query parameter value [${shown(text)}]`
-}
-
-/** The client's text, as a response may repeat it. */
+/** The client's name or text, as a message may repeat it. */
 function shown(text: string): string {
-  return truncate(text.replaceAll(undecodable, ""))
+  return truncate(decodable(text))
+}
+
+function decodable(text: string): string {
+  return text.replaceAll(undecodable, "")
 }
 
 function atMost(faults: readonly RequestFault[]): readonly RequestFault[] {

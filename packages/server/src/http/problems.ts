@@ -32,9 +32,17 @@ export function plainProblem(status: ProblemStatus, detail: string): Problem {
   return new Problem({ status, type: problemTypes.blank, title: STATUS_CODES[status] ?? "Error", detail })
 }
 
+const whatThereIs = "GET /openapi.json describes what there is."
+
 /** No route has this path. */
 export function noSuchRoute(path: string): Problem {
-  return plainProblem(404, `There is nothing at [${truncate(path)}]. GET /openapi.json describes what there is.`)
+  return plainProblem(404, `There is nothing at [${truncate(path)}]. ${whatThereIs}`)
+}
+
+/** X has this path, and Sluice does not offer it. */
+export function notOfferedHere({ matter, reason }: { readonly matter: string; readonly reason: string }): Problem {
+  const has = "It has the posts that it received, and the users that came with them."
+  return plainProblem(404, `Sluice does not offer ${matter}. ${reason} ${has} ${whatThereIs}`)
 }
 
 /** A route has this path, but not this method. */

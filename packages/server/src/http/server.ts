@@ -27,6 +27,7 @@ import { linkStateRoutes } from "./routes/link-details.ts"
 import { linkRoutes } from "./routes/links.ts"
 import { metricsRoutes } from "./routes/metrics.ts"
 import { oauthRoutes } from "./routes/oauth.ts"
+import { postByIdRoutes } from "./routes/posts-by-id.ts"
 import { redeliveryRoutes } from "./routes/redeliveries.ts"
 import { overviewRoutes } from "./routes/overview.ts"
 import { replayRoutes, replayStateRoutes } from "./routes/replays.ts"
@@ -34,12 +35,15 @@ import { ruleStateRoutes } from "./routes/rule-details.ts"
 import { ruleTestRoutes } from "./routes/rule-test.ts"
 import { ruleRoutes } from "./routes/rules.ts"
 import { schemaController } from "./input/schema-compilers.ts"
+import { relatedPostRoutes } from "./routes/related-posts.ts"
+import { searchRoutes } from "./routes/search.ts"
 import { serviceRoutes } from "./routes/service.ts"
 import { sessionRoutes, signInRoutes } from "./routes/session.ts"
 import { storedPostRoutes } from "./routes/stored-posts.ts"
 import { streamRoutes } from "./routes/stream.ts"
 import { troubleRoutes } from "./routes/trouble.ts"
 import { userPostRoutes } from "./routes/user-posts.ts"
+import { meRoutes, userRoutes } from "./routes/users.ts"
 import { webhookStateRoutes } from "./routes/webhook-details.ts"
 import { webhookRoutes } from "./routes/webhooks.ts"
 
@@ -161,12 +165,14 @@ async function registerRoutes(server: HttpServer, deps: RouteDeps): Promise<void
         webhookRoutes,
         linkRoutes,
         streamRoutes,
-        userPostRoutes,
         replayRoutes,
         ruleTestRoutes,
         troubleRoutes,
       ],
     },
+    // Reads of posts and users: a user of an app sees what the app sees.
+    { tokens: ["app", "user"], routes: [postByIdRoutes, userPostRoutes, userRoutes, searchRoutes, relatedPostRoutes] },
+    { tokens: ["user"], routes: [meRoutes] },
     {
       tokens: ["app", "operator"],
       routes: [

@@ -14,6 +14,7 @@ import { isDateTime, instant } from "../model/date-time.ts"
 import { asId, isId, type PostId, type UserId } from "../model/ids.ts"
 import {
   countMembers,
+  elementPlaces,
   elementsOf,
   membersOf,
   repeatedMember,
@@ -25,6 +26,7 @@ import {
 } from "../model/json-text.ts"
 import { coreJson, type AcceptedPost } from "../model/post.ts"
 import { truncate } from "../model/truncate.ts"
+import { foldedUsername, userBytesMax, type IncludedUser } from "../model/user.ts"
 
 /** A post that may be stored, with the envelope that rules are matched against; or why the line is rejected. */
 export type ReadEnvelope =
@@ -112,6 +114,7 @@ function acceptEnvelope(line: string, nowMs: number): { post: AcceptedPost; enve
       ),
       envelope: Buffer.from(kept),
       userIds: knownUsers(authorId, users),
+      users: includedUsers(users, kept),
     },
   }
 }
@@ -298,4 +301,21 @@ function editHistory(data: Members): readonly string[] {
 function knownUsers(authorId: UserId | undefined, included: readonly Members[]): readonly UserId[] {
   const ids = included.flatMap(({ id }) => (typeof id === "string" && isId(id) ? [asId<UserId>(id)] : []))
   return [...new Set(authorId === undefined ? ids : [authorId, ...ids])]
+}
+
+/** The objects of included users that have an id and a username, by their places in the text that is kept. */
+function includedUsers(included: readonly Members[], kept: string): readonly IncludedUser[] {
+  const places = elementPlaces(kept, ["includes", "users"])
+  const users: IncludedUser[] = []
+  let [characters, bytes] = [0, 0]
+  for (const [index, { id, username }] of included.entries()) {
+    const place = places[index]
+    const folded = typeof username === "string" ? foldedUsername(username) : undefined
+    if (place === undefined || folded === undefined || typeof id !== "string" || !isId(id)) continue
+    const begin = bytes + Buffer.byteLength(kept.slice(characters, place.start))
+    const end = begin + Buffer.byteLength(kept.slice(place.start, place.end))
+    if (end - begin <= userBytesMax) users.push({ id: asId<UserId>(id), username: folded, begin, end })
+    ;[characters, bytes] = [place.end, end]
+  }
+  return users
 }

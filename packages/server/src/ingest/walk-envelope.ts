@@ -8,6 +8,7 @@ import { postCharactersMax } from "@sluice/api"
 import { jsonKind, names, type WalkedPost } from "@sluice/rules/walk"
 import { asId, type PostId, type UserId } from "../model/ids.ts"
 import type { AcceptedPost } from "../model/post.ts"
+import { foldedUsername, userBytesMax, type IncludedUser } from "../model/user.ts"
 
 /**
  * The post of the line that `walked` has scanned; undefined when the line is one for `readEnvelope`. Its `envelope` is a
@@ -27,9 +28,9 @@ export function walkEnvelope(walked: WalkedPost, line: Buffer): AcceptedPost | u
   if (authorNode !== 0 && !isIdAt(tape, authorNode)) return undefined
   if (inReplyToNode !== 0 && !isIdAt(tape, inReplyToNode)) return undefined
   const core = coreBytes(walked, line, idNode)
-  const userIds = knownUsers(walked, line, authorNode)
-  if (core === undefined || userIds === undefined) return undefined
-  const [authorId] = userIds
+  const known = knownUsers(walked, line, authorNode)
+  if (core === undefined || known === undefined) return undefined
+  const [authorId] = known.userIds
   return {
     id: idAt<PostId>(tape, line, idNode),
     ...(authorNode !== 0 && authorId !== undefined && { authorId }),
@@ -38,7 +39,7 @@ export function walkEnvelope(walked: WalkedPost, line: Buffer): AcceptedPost | u
     isRepost: types.isRepost,
     core,
     envelope: line.subarray(tape.begin(0), tape.end(0)),
-    userIds,
+    ...known,
   }
 }
 
@@ -204,21 +205,35 @@ function copyBytes({ bytes }: Tape, begin: number, end: number, to: Buffer, at: 
 }
 
 /**
- * The author first, then every included user, each once; undefined when an id is written in another way, or a user has no
- * name.
+ * The author first, then every included user, each once, and the objects of included users; undefined when an id or a
+ * username is written in another way, or a user has no name.
  */
-function knownUsers({ tape, view }: WalkedPost, line: Buffer, author: number): readonly UserId[] | undefined {
+function knownUsers(
+  { tape, view }: WalkedPost,
+  line: Buffer,
+  author: number,
+): Pick<AcceptedPost, "userIds" | "users"> | undefined {
   const ids: UserId[] = author === 0 ? [] : [idAt<UserId>(tape, line, author)]
-  const users = view.array(view.includes, names.users)
-  for (let user = users + 1; user < tape.itemsEnd(users); user = tape.next(user)) {
-    if (tape.member(user, names.name) === 0 && view.string(user, names.username) !== 0) return undefined
+  const users: IncludedUser[] = []
+  const envelope = tape.begin(0)
+  const list = view.array(view.includes, names.users)
+  for (let user = list + 1; user < tape.itemsEnd(list); user = tape.next(user)) {
+    const usernameNode = view.string(user, names.username)
+    if (usernameNode !== 0 && tape.member(user, names.name) === 0) return undefined
     const node = view.string(user, names.id)
+    if (node === 0) continue
     // The author mostly is the first of them.
-    if (node === 0 || (author !== 0 && tape.areSame(node, author))) continue
-    if (!isIdAt(tape, node)) return undefined
-    ids.push(idAt(tape, line, node))
+    const isAuthor = author !== 0 && tape.areSame(node, author)
+    if (!isAuthor && !isIdAt(tape, node)) return undefined
+    const id = (isAuthor ? ids[0] : undefined) ?? idAt<UserId>(tape, line, node)
+    if (!isAuthor) ids.push(id)
+    if (usernameNode === 0) continue
+    if (tape.kind(usernameNode) > jsonKind.utf8) return undefined
+    const username = foldedUsername(line.toString("utf8", tape.begin(usernameNode), tape.end(usernameNode)))
+    const [begin, end] = [tape.begin(user) - envelope, tape.end(user) - envelope]
+    if (username !== undefined && end - begin <= userBytesMax) users.push({ id, username, begin, end })
   }
-  return ids.length <= 2 && ids[0] !== ids[1] ? ids : [...new Set(ids)]
+  return { userIds: ids.length <= 2 && ids[0] !== ids[1] ? ids : [...new Set(ids)], users }
 }
 
 function isDigit(byte: number): boolean {

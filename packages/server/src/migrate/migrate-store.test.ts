@@ -64,12 +64,13 @@ describe("a migration", () => {
     expect(stages).toEqual(["examining", "copying", "verifying"])
     expect(migrated).toMatchObject({
       place: expect.stringMatching(/^database 127\.0\.0\.1:5432\/sluice_test_/),
-      found: expect.stringMatching(/^Whole: 10 posts/),
+      found: expect.stringMatching(/^Whole: 11 posts/),
       key_is_at: join(from, "master.key"),
       texts_changed: 0,
     })
-    expect(migrated.numbers).toContainEqual({ name: "posts", from: 10, to: 10 })
+    expect(migrated.numbers).toContainEqual({ name: "posts", from: 11, to: 11 })
     expect(migrated.numbers).toContainEqual({ name: "retries", from: 2, to: 2 })
+    expect(migrated.numbers).toContainEqual({ name: "user objects", from: 2, to: 2 })
     const clock = { ...systemClock, nowMs: () => 1_800_000_000_000 }
     await using source = await openEmbeddedStore({ file: storeFile(from), clock })
     await using target = await openTarget(clock)

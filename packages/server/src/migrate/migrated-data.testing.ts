@@ -12,6 +12,7 @@ import {
   anApp,
   anAttempt,
   aPost,
+  aUserPost,
   app,
   aReplay,
   aRetry,
@@ -46,6 +47,8 @@ export async function fillDirectory(directory: string): Promise<void> {
   await store.createApp({ ...anApp(other), ...secrets }, [aToken(other, 2), aToken(other, 3)])
   await store.createApp({ ...anApp(revoked), ...secrets }, [aToken(revoked, 4)])
   await store.createToken({ hash: Uint8Array.from([250, 0, 1]), kind: "ingest", createdAtMs: 6 })
+  const ofUser = { kind: "user", appId: app, userId: large[1] as UserId } as const
+  await store.createToken({ hash: Uint8Array.from([250, 0, 2]), ...ofUser, createdAtMs: 7 })
   await addRules(store)
   await store.revokeApp(revoked)
   for (const [appId, webhookId, linkId] of links) {
@@ -97,6 +100,11 @@ async function addPosts(store: Store): Promise<void> {
     await store.append([{ post, matches }], atMs)
   }
   await store.append([{ post: aPost("77", "9"), matches: [] }], newestAtMs)
+  const users = [
+    { id: "9", username: "Wren", name: `${hostile} likes cats` },
+    { id: large[1], username: "hawk", name: "Hawk" },
+  ]
+  await store.append([{ post: aUserPost("79", newestAtMs, ...users), matches: [] }], newestAtMs)
 }
 
 /** Something at every place that a match can be at. */
@@ -169,6 +177,11 @@ export async function readAll(reads: StoreReads): Promise<Readonly<Record<string
     controlVersion: await reads.controlVersion(),
     heads: Object.fromEntries(await reads.heads()),
     posts: await reads.posts({ ...allOlder, bytesMax: 1_000_000 }),
+    arrived: (await reads.arrivedPosts({ limit: 100, bytesMax: 1_000_000, includeUnsettled: true })).posts,
+    userFill: await reads.userFill(),
+    usersByName: await reads.usersByName(["hawk"]),
+    usersByPrefix: await reads.usersByPrefix({ prefix: "w", limit: 5 }),
+    usersByWords: await reads.usersByWords({ words: ["cats", "likes"], limit: 5, scanMax: 5 }),
     newestPosts: await newestPosts(reads as Store, 100),
   }
   for (const id of [app, other, revoked]) found[`app ${id}`] = await readApp(reads, id)

@@ -1,4 +1,4 @@
-import type { AppId } from "./ids.ts"
+import type { AppId, UserId } from "./ids.ts"
 
 /** An application: the owner of rules, webhooks and links. */
 export interface App {
@@ -16,15 +16,17 @@ export interface App {
   readonly revoked: boolean
 }
 
-/** Permission of a token: act for one app, send posts, or run the server. */
-export type TokenKind = "app" | "ingest" | "operator"
+/** Permission of a token: act for one app, act for a user of one app, send posts, or run the server. */
+export type TokenKind = "app" | "user" | "ingest" | "operator"
 
 /** A token at rest: its SHA-256 and whose it is. The token itself is nowhere kept. */
 export interface StoredToken {
   /** SHA-256 of the token's text. */
   readonly hash: Uint8Array
   readonly kind: TokenKind
-  /** Present exactly on tokens of kind `app`. */
+  /** Present exactly on tokens of kind `app` or `user`. */
   readonly appId?: AppId
+  /** Present exactly on tokens of kind `user`. */
+  readonly userId?: UserId
   readonly createdAtMs: number
 }

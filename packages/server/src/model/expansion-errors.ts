@@ -5,7 +5,8 @@
  * post they are ordered by the names of the expansions. Source: recorded responses of X. X also distinguishes deleted,
  * suspended and protected objects. Sluice cannot: here they are not found.
  */
-import { expansions, type Expansion } from "@sluice/api"
+import { expansions, type Expansion, type Vocabulary } from "@sluice/api"
+import { newExpansionNames } from "./response-names.ts"
 import { furtherNotFound, notFound, type Problem } from "./problem.ts"
 import { truncate } from "./truncate.ts"
 
@@ -47,11 +48,16 @@ export class ExpansionErrors {
     }
   }
 
-  /** A problem for each object that the response does not show after all, as when another post of a page brought it. */
-  problems(isShown: (object: ExpandedObject) => boolean): readonly Problem[] {
+  /**
+   * A problem for each object that the response does not show after all, as when another post of a page brought it. It
+   * calls the expansion by its name in this vocabulary.
+   */
+  problems(isShown: (object: ExpandedObject) => boolean, vocabulary: Vocabulary): readonly Problem[] {
+    const nameOf = (expansion: Expansion): string =>
+      (vocabulary === "new" ? newExpansionNames.get(expansion) : undefined) ?? expansion
     const problems = this.#missing
       .filter((object) => !isShown(object))
-      .map(({ expansion, kind, name }) => notFound(resourceTypes[kind], expansion, truncate(name)))
+      .map(({ expansion, kind, name }) => notFound(resourceTypes[kind], nameOf(expansion), truncate(name)))
     return this.#areMore ? [...problems, furtherNotFound()] : problems
   }
 }

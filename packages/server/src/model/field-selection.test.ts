@@ -1,4 +1,4 @@
-import { expansionAliases, expansions, mediaFields, postFields, userFields } from "@sluice/api"
+import { newNames, selectableNames, vocabularyOf } from "@sluice/api"
 import { expect, test } from "vitest"
 import { defaultSelection, parseSelection } from "./field-selection.ts"
 import { Problem } from "./problem.ts"
@@ -43,10 +43,29 @@ test("tweet.fields and post.fields mean the same", () => {
   )
 })
 
-test("every new name of an expansion means the same as the old one", () => {
-  for (const [alias, name] of Object.entries(expansionAliases)) {
-    expect(parseSelection({ expansions: alias })).toEqual(parseSelection({ expansions: name }))
+test("every new name of an expansion means the old one", () => {
+  for (const [name, older] of Object.entries(newNames.expansions)) {
+    expect(parseSelection({ expansions: name })).toEqual(parseSelection({ expansions: older }))
   }
+})
+
+test("new names of a request change the names of the response alone, and it is no default one then", () => {
+  const old = parseSelection({ expansions: "referenced_tweets.id" })
+  expect(parseSelection({ expansions: "referenced_posts" }, "new")).toEqual({ ...old, vocabulary: "new" })
+  expect(parseSelection({}, "new")).toEqual({ ...defaultSelection, vocabulary: "new", isDefault: false })
+})
+
+test.each([
+  [{}, "old"],
+  [{ "tweet.fields": ["note_post"], expansions: ["author_id"] }, "old"],
+  [{ expansions: ["author_id", "referenced_tweets", "entities.mentions.username"] }, "old"],
+  [{ "post.fields": ["id"] }, "new"],
+  [{ "tweet.fields": ["lang"], "post.fields": ["lang"] }, "new"],
+  [{ expansions: ["author_id", "username"] }, "new"],
+  [{ expansions: ["referenced_posts"] }, "new"],
+  [{ expansions: ["edit_history_post_ids"] }, "new"],
+])("%j is answered in the names of the vocabulary %s", (request, vocabulary) => {
+  expect(vocabularyOf(request)).toBe(vocabulary)
 })
 
 test("new names of post fields mean the same as the old ones", () => {
@@ -66,22 +85,23 @@ test.each([
 })
 
 test.each([
-  ["an unknown expansion", { expansions: "foo" }, "expansions", "foo", expansions],
-  ["an unknown field of users", { "user.fields": "id,password" }, "user.fields", "password", userFields],
-  ["an empty list", { "tweet.fields": "" }, "tweet.fields", "", postFields],
-  ["an empty value in a list", { "media.fields": "url,,width" }, "media.fields", "", mediaFields],
-  ["a comma at the end", { expansions: "author_id," }, "expansions", "", expansions],
-  ["a space around a value", { expansions: "author_id, geo.place_id" }, "expansions", " geo.place_id", expansions],
-  ["another case", { expansions: "Author_ID" }, "expansions", "Author_ID", expansions],
-  ["a name of Object.prototype", { expansions: "__proto__" }, "expansions", "__proto__", expansions],
-  ["a field of another kind", { "user.fields": "text" }, "user.fields", "text", userFields],
-])("a wrong value is refused, with its parameter and the allowed values: %s", (_, parameters, name, value, names) => {
-  const problem = refusalOf(parameters)
+  ["an unknown expansion", { expansions: "foo" }, "expansions", "foo"],
+  ["an unknown field of users", { "user.fields": "id,password" }, "user.fields", "password"],
+  ["an unknown field of posts", { "post.fields": "dummy" }, "post.fields", "dummy"],
+  ["an empty list", { "tweet.fields": "" }, "tweet.fields", ""],
+  ["an empty value in a list", { "media.fields": "url,,width" }, "media.fields", ""],
+  ["a comma at the end", { expansions: "author_id," }, "expansions", ""],
+  ["a space around a value", { expansions: "author_id, geo.place_id" }, "expansions", " geo.place_id"],
+  ["another case", { expansions: "Author_ID" }, "expansions", "Author_ID"],
+  ["a name of Object.prototype", { expansions: "__proto__" }, "expansions", "__proto__"],
+  ["a field of another kind", { "user.fields": "text" }, "user.fields", "text"],
+] as const)("a wrong value is refused, with its whole list and the allowed values: %s", (_, given, name, value) => {
+  const problem = refusalOf(given)
   expect(problem).toMatchObject({ status: 400, title: "Invalid Request" })
   expect(problem.causes).toMatchObject([
     {
-      parameters: { [name]: [value] },
-      message: `The \`${name}\` query parameter value [${value}] is not one of [${names.join(",")}]`,
+      parameters: { [name]: [(given as Readonly<Record<string, string>>)[name]] },
+      message: `The \`${name}\` query parameter value [${value}] is not one of [${selectableNames[name].listed.join(",")}]`,
     },
   ])
 })
@@ -89,21 +109,26 @@ test.each([
 test("a value that is given twice in one list is refused", () => {
   expect(refusalOf({ expansions: "author_id,author_id" }).causes).toMatchObject([
     {
-      parameters: { expansions: ["author_id"] },
-      message: "The `expansions` query parameter value [author_id] is given more than once",
+      parameters: { expansions: ["author_id,author_id"] },
+      message: "The `expansions` query parameter value [author_id] is not valid",
+      detail: "The `expansions` query parameter value [author_id] is not valid: It is given more than once.",
     },
   ])
 })
 
-test("every parameter that is wrong is named", () => {
-  const { causes } = refusalOf({ expansions: "foo", "poll.fields": "bar", "place.fields": "id" })
-  expect(causes.map((cause) => cause.parameters)).toEqual([{ "poll.fields": ["bar"] }, { expansions: ["foo"] }])
+test("every parameter and value that is wrong is named", () => {
+  const { causes } = refusalOf({ expansions: "foo,author_id,baz", "poll.fields": "bar", "place.fields": "id" })
+  expect(causes.map(({ parameters, message }) => [parameters, /\[(\w+)\]/.exec(String(message))?.[1]])).toEqual([
+    [{ "poll.fields": ["bar"] }, "bar"],
+    [{ expansions: ["foo,author_id,baz"] }, "foo"],
+    [{ expansions: ["foo,author_id,baz"] }, "baz"],
+  ])
 })
 
 test("at most ten of thousands of faults are reported, and a long value is cut", () => {
   const { causes } = refusalOf({ expansions: Array.from({ length: 5_000 }, (_, n) => `x${n}`).join(",") })
   expect(causes).toHaveLength(10)
-  expect(refusalOf({ expansions: "y".repeat(100_000) }).detail.length).toBeLessThan(1_000)
+  expect(refusalOf({ expansions: "y".repeat(100_000) }).detail.length).toBeLessThan(1_100)
 })
 
 test("other parameters are ignored", () => {

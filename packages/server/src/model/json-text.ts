@@ -19,7 +19,7 @@ import {
 /** Members of an object by name, in order; for a name that occurs twice, the last. Empty for any other value. */
 export function membersOf(json: string): Map<string, string> {
   const members = new Map<string, string>()
-  visitMembers(json, (name, _start, valueStart, end) => {
+  visitMembers(json, 0, (name, _start, valueStart, end) => {
     members.set(name, json.slice(valueStart, end))
     return true
   })
@@ -33,7 +33,7 @@ export function membersOf(json: string): Map<string, string> {
 export function withMembers(json: string, change: (name: string, value: string) => string | undefined): string {
   if (json[skipSpace(json, 0)] !== "{") return json
   const parts: string[] = []
-  visitMembers(json, (name, start, valueStart, end) => {
+  visitMembers(json, 0, (name, start, valueStart, end) => {
     const value = change(name, json.slice(valueStart, end))
     if (value !== undefined) parts.push(json.slice(start, valueStart) + value)
     return true
@@ -50,7 +50,7 @@ export function withMember(json: string, name: string, value: string): string {
 /** The object with another member at the end of the object that is its member `outer`, which must have one already. */
 export function withMemberIn(json: string, outer: string, name: string, value: string): string {
   let at = json.length
-  visitMembers(json, (found, _start, _valueStart, end) => {
+  visitMembers(json, 0, (found, _start, _valueStart, end) => {
     if (found === outer) at = end
     return found !== outer
   })
@@ -58,14 +58,15 @@ export function withMemberIn(json: string, outer: string, name: string, value: s
 }
 
 /**
- * Calls `visit` with the name of each member and the positions of the member, of its value and of its end, until it
- * returns false.
+ * Calls `visit` with the name of each member of the object that begins at `from`, and the positions of the member, of
+ * its value and of its end, until it returns false.
  */
 function visitMembers(
   json: string,
+  from: number,
   visit: (name: string, start: number, valueStart: number, end: number) => boolean,
 ): void {
-  let at = skipSpace(json, 0)
+  let at = skipSpace(json, from)
   if (json[at] !== "{") return
   at = skipSpace(json, at + 1)
   while (json[at] === '"') {
@@ -168,18 +169,44 @@ const lineBreaks = /[\r\n]/g
 
 /** Elements of an array, in order. Empty for any other value. */
 export function elementsOf(json: string): string[] {
-  const elements: string[] = []
-  let at = skipSpace(json, 0)
-  if (json[at] !== "[") return elements
+  return placesOfElements(json, 0).map(({ start, end }) => json.slice(start, end))
+}
+
+/** Places of the elements of the array that a path of members leads to, in order. Empty where there is none. */
+export function elementPlaces(json: string, path: readonly string[]): readonly TextPlace[] {
+  let from = 0
+  for (const name of path) {
+    let at: number | undefined
+    visitMembers(json, from, (found, _start, valueStart) => {
+      if (found === name) at = valueStart
+      return at === undefined
+    })
+    if (at === undefined) return []
+    from = at
+  }
+  return placesOfElements(json, from)
+}
+
+/** A stretch of a text, in characters. */
+interface TextPlace {
+  readonly start: number
+  /** Exclusive. */
+  readonly end: number
+}
+
+function placesOfElements(json: string, from: number): TextPlace[] {
+  const places: TextPlace[] = []
+  let at = skipSpace(json, from)
+  if (json[at] !== "[") return places
   at = skipSpace(json, at + 1)
   while (at < json.length && json[at] !== "]") {
     const end = skipValue(json, at)
-    elements.push(json.slice(at, end))
+    places.push({ start: at, end })
     at = skipSpace(json, end)
     if (json[at] === ",") at = skipSpace(json, at + 1)
     else break
   }
-  return elements
+  return places
 }
 
 /** The text of an object with these members. */

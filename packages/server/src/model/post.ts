@@ -1,5 +1,6 @@
 import type { defaultFields } from "@sluice/api"
 import type { PostId, UserId } from "./ids.ts"
+import type { IncludedUser } from "./user.ts"
 
 /**
  * A post for the store, checked and normalised.
@@ -19,6 +20,11 @@ export interface AcceptedPost {
   readonly envelope: Uint8Array
   /** Users that the envelope makes known, the author first. */
   readonly userIds: readonly UserId[]
+  /**
+   * Objects of users in the envelope that have an id and a username and are not too large, in order; one user may have
+   * several.
+   */
+  readonly users: readonly IncludedUser[]
 }
 
 /** The `core` of a post: exactly its default fields, in the order of `defaultFields`. */

@@ -1,6 +1,6 @@
 import { problemTypes, type DisconnectType, type ErrorObject, type ProblemType } from "@sluice/api"
-import type { PostId } from "./ids.ts"
-import { truncate } from "./truncate.ts"
+import type { PostId, UserId } from "./ids.ts"
+import { truncate, truncateParameter } from "./truncate.ts"
 
 /** Status codes that a problem may carry. */
 export type ProblemStatus =
@@ -92,6 +92,15 @@ export interface RequestFault {
 
 /** A request with several faults. Source: captures of X's 400: one entry in `errors` for each. */
 export function invalidRequests(faults: readonly RequestFault[]): Problem {
+  return withFaults(faults, truncate)
+}
+
+/** The same for the parameters of a query string or a path, of which X repeats whole lists. */
+export function invalidParameters(faults: readonly RequestFault[]): Problem {
+  return withFaults(faults, truncateParameter)
+}
+
+function withFaults(faults: readonly RequestFault[], cut: (value: string) => string): Problem {
   const details = faults.map(({ message, detail }) =>
     sentence(detail === undefined ? message : `${message}: ${detail}`),
   )
@@ -103,14 +112,12 @@ export function invalidRequests(faults: readonly RequestFault[]): Problem {
     causes: faults.map(({ message, parameters }, index) => ({
       detail: details[index],
       message,
-      parameters: truncatedParameters(parameters),
+      // They came from the client, so they may have any length.
+      parameters: Object.fromEntries(
+        Object.entries(parameters).map(([name, values]) => [truncate(name), values.map(cut)]),
+      ),
     })),
   })
-}
-
-/** They came from the client, so they may have any length. */
-function truncatedParameters(parameters: RequestFault["parameters"]): RequestFault["parameters"] {
-  return Object.fromEntries(Object.entries(parameters).map(([name, values]) => [truncate(name), values.map(truncate)]))
 }
 
 function sentence(text: string): string {
@@ -282,6 +289,25 @@ export function damagedPost(id: PostId): Problem {
   })
 }
 
+/** A post for which a response has no room. */
+export function postBeyondRoom(id: PostId): Problem {
+  return unavailable(
+    `The post [${id}] is not shown, since the posts before it fill the response. Ask for it again, with fewer ids.`,
+    { extras: { resource_type: "tweet", parameter: "ids", resource_id: id, value: id } },
+  )
+}
+
+/** A user who is not shown, since what is stored of the user is damaged. */
+export function damagedUser(id: UserId): Problem {
+  return new Problem({
+    status: 500,
+    type: problemTypes.internalError,
+    title: "Damaged",
+    detail: `The stored user [${id}] is damaged, and is not shown until the user comes again.`,
+    extras: { resource_type: "user", parameter: "id", resource_id: id, value: id },
+  })
+}
+
 /** Ingest has no room for more posts. `why` is a sentence that says what takes it. */
 export function ingestCrowded(why: string): Problem {
   return unavailable(`${why} ${sendTheRest}`)
@@ -313,6 +339,23 @@ export function ruleNotTried(value: string, cause: unknown): Problem {
   return unavailable("The rule could not be tried on these posts. Try it on fewer.", {
     cause,
     extras: { value: ruleShown(value) },
+  })
+}
+
+/** A search on a server that keeps no search index. */
+export function searchIsOff(): Problem {
+  return notThere("This server does not search stored posts. Its operator can start it with SLUICE_SEARCH=on.")
+}
+
+/** A count of posts that takes too long in its newest interval. */
+export function countTooCostly(cause: unknown): Problem {
+  return new Problem({
+    status: 503,
+    type: problemTypes.blank,
+    title: "Service Unavailable",
+    detail:
+      "The posts of one interval are too many to count with this query. Narrow the query, or choose a finer granularity.",
+    cause,
   })
 }
 

@@ -8,10 +8,12 @@
  *                         └─ none of that id ─► "errors"
  *
  * Sluice has only the objects that the source sent with a post: an object that an expansion asks for and the envelope
- * does not hold is an error next to the post.
+ * does not hold is an error next to the post. Members keep the names and the order in which they came; a response under
+ * the new names has those of `response-names.ts`.
  */
 import { setImmediate as nextTurn } from "node:timers/promises"
 import type { defaultFields, Expansion } from "@sluice/api"
+import { newIncludesNames, newMemberNames, type MemberNames } from "./response-names.ts"
 import type { FieldSelection } from "./field-selection.ts"
 import { elementsOf, membersOf, objectOf, withoutLineBreaks } from "./json-text.ts"
 import { ExpansionErrors, type ExpandedObject } from "./expansion-errors.ts"
@@ -60,19 +62,50 @@ export interface RenderedPosts {
  * a page with the newest first, in its newest version. Yields to the event loop between turns.
  */
 export async function renderPosts(posts: readonly StoredPost[], selection: FieldSelection): Promise<RenderedPosts> {
-  if (selection.isDefault)
-    return { dataJson: listOf(posts.map((post) => post.json)), includesJson: undefined, missing: [] }
-  const shown = new ShownObjects(selection)
-  const data: string[] = []
-  let characters = 0
-  for (const { json } of posts) {
-    data.push(shown.takePost(json))
-    characters += json.length
-    if (characters < turnCharactersMax) continue
-    characters = 0
-    await nextTurn()
+  const rendering = new PostsRendering(selection)
+  await rendering.add(posts)
+  return rendering.rendered()
+}
+
+/** Posts of one response that are rendered in parts, so that the stored texts need not be there all at once. */
+export class PostsRendering {
+  readonly #data: string[] = []
+  /** Absent with the default selection: then posts go in as they are stored. */
+  readonly #shown: ShownObjects | undefined
+  #dataCharacters = 0
+
+  constructor(selection: FieldSelection) {
+    this.#shown = selection.isDefault ? undefined : new ShownObjects(selection)
   }
-  return { dataJson: listOf(data), includesJson: shown.includesJson(), missing: shown.missing() }
+
+  /** Characters of the posts and included objects so far. */
+  get characters(): number {
+    return this.#dataCharacters + (this.#shown?.characters ?? 0)
+  }
+
+  /** Adds posts, the texts of `shapeFor(selection)`, after those that are there. */
+  async add(posts: readonly StoredPost[]): Promise<void> {
+    let characters = 0
+    for (const { json } of posts) {
+      const data = this.#shown?.takePost(json) ?? json
+      this.#data.push(data)
+      this.#dataCharacters += data.length
+      if (this.#shown === undefined) continue
+      characters += json.length
+      if (characters < turnCharactersMax) continue
+      characters = 0
+      await nextTurn()
+    }
+  }
+
+  /** All that was added. */
+  rendered(): RenderedPosts {
+    return {
+      dataJson: listOf(this.#data),
+      includesJson: this.#shown?.includesJson(),
+      missing: this.#shown?.missing() ?? [],
+    }
+  }
 }
 
 /** Characters rendered before others have their turn; the last post may go over it. Ours: a few milliseconds. */
@@ -108,7 +141,8 @@ const beyondAscii = /[\u0080-\uffff]/
 
 const hexDigits = "0123456789abcdef"
 
-function listOf(parts: readonly string[]): string {
+/** JSON text of an array of these texts. */
+export function listOf(parts: readonly string[]): string {
   return `[${parts.join(",")}]`
 }
 
@@ -175,6 +209,7 @@ const routes: Readonly<Record<Expansion, Route>> = {
 class ShownObjects {
   readonly #selection: FieldSelection
   readonly #routes: readonly (Route & { readonly expansion: Expansion })[]
+  readonly #isNew: boolean
   readonly #postIds = new Set<string>()
   readonly #missing = new ExpansionErrors()
   readonly #included: Readonly<Record<Kind, Map<string, string>>> = {
@@ -184,12 +219,19 @@ class ShownObjects {
     places: new Map(),
     polls: new Map(),
   }
+  #characters = 0
 
   constructor(selection: FieldSelection) {
     this.#selection = selection
+    this.#isNew = selection.vocabulary === "new"
     this.#routes = Object.entries(routes).flatMap(([name, route]) =>
       selection.expansions.has(name) ? [{ ...route, expansion: name as Expansion }] : [],
     )
+  }
+
+  /** Characters of the included objects so far. */
+  get characters(): number {
+    return this.#characters
   }
 
   /** JSON text of the envelope's post. */
@@ -198,7 +240,12 @@ class ShownObjects {
     const envelope = membersOf(withoutLineBreaks(envelopeJson))
     const post = membersOf(envelope.get("data") ?? "")
     if (this.#routes.length > 0) this.#include(post, new IncludedObjects(envelope.get("includes") ?? ""))
-    return postJson(post, this.#selection.post)
+    return this.#shown("post", withHistory(post))
+  }
+
+  /** JSON text of an object of a kind: the fields of the selection, under its names. */
+  #shown(kind: (typeof kinds)[Kind]["fields"], members: Members): string {
+    return objectJson(members, this.#selection[kind], this.#isNew ? newMemberNames[kind] : undefined)
   }
 
   #include(post: Members, objects: IncludedObjects): void {
@@ -222,15 +269,17 @@ class ShownObjects {
   #add(kind: Kind, members: Members): void {
     const key = textOf(members.get(kinds[kind].key))
     if (key === undefined || this.#included[kind].has(key)) return
-    const fields = this.#selection[kinds[kind].fields]
-    this.#included[kind].set(key, kind === "tweets" ? postJson(members, fields) : objectJson(members, fields))
+    const json = this.#shown(kinds[kind].fields, kind === "tweets" ? withHistory(members) : members)
+    this.#included[kind].set(key, json)
+    this.#characters += json.length
   }
 
   /** JSON text of all objects gathered so far; undefined when there are none. */
   includesJson(): string | undefined {
     const filled = (Object.keys(kinds) as Kind[]).filter((kind) => this.#included[kind].size > 0)
     if (filled.length === 0) return undefined
-    return objectOf(filled.map((kind) => [kind, listOf([...this.#included[kind].values()])]))
+    const nameOf = (kind: Kind): string => (this.#isNew ? newIncludesNames.get(kind) : undefined) ?? kind
+    return objectOf(filled.map((kind) => [nameOf(kind), listOf([...this.#included[kind].values()])]))
   }
 
   /** A problem for each object that the expansions of the posts so far refer to, and none of them brought. */
@@ -239,10 +288,12 @@ class ShownObjects {
     for (const json of this.#included.users.values()) {
       usernames.add((textOf(membersOf(json).get("username")) ?? "").toLowerCase())
     }
-    return this.#missing.problems(({ expansion, kind, name }) =>
-      routes[expansion].by === "username"
-        ? usernames.has(name.toLowerCase())
-        : this.#included[kind].has(name) || (kind === "tweets" && this.#postIds.has(name)),
+    return this.#missing.problems(
+      ({ expansion, kind, name }) =>
+        routes[expansion].by === "username"
+          ? usernames.has(name.toLowerCase())
+          : this.#included[kind].has(name) || (kind === "tweets" && this.#postIds.has(name)),
+      this.#selection.vocabulary,
     )
   }
 }
@@ -301,16 +352,23 @@ function textOf(json: string | undefined): string | undefined {
   return json?.startsWith('"') === true ? String(JSON.parse(json)) : undefined
 }
 
-/** A post that shows these fields. Its edit history is always there: of a post that was not edited, itself. */
-function postJson(members: Members, fields: ReadonlySet<string>): string {
-  const id = members.get("id")
-  if (id === undefined || elementsOf(members.get(historyField) ?? "").length > 0) return objectJson(members, fields)
-  return objectJson(new Map([...members, [historyField, listOf([id])]]), fields)
+/** JSON text of an envelope's post alone, with these of its fields, under the older names. */
+export function renderBarePost(envelopeJson: string, fields: ReadonlySet<string>): string {
+  const post = membersOf(withoutLineBreaks(envelopeJson)).get("data")
+  return objectJson(withHistory(membersOf(post ?? "")), fields)
+}
+
+/** The members of a post with its edit history, which is always shown: of a post that was not edited, itself. */
+function withHistory(post: Members): Members {
+  const id = post.get("id")
+  if (id === undefined || elementsOf(post.get(historyField) ?? "").length > 0) return post
+  return new Map([...post, [historyField, listOf([id])]])
 }
 
 const historyField = "edit_history_tweet_ids" satisfies (typeof defaultFields.post)[number]
 
-/** An object that shows these of its fields, in the order in which it came, absent values left out. */
-function objectJson(members: Members, fields: ReadonlySet<string>): string {
-  return objectOf([...members].filter(([name, json]) => fields.has(name) && json !== "null"))
+/** JSON text of an object that shows these of its fields, in the order in which it came, absent values left out. */
+export function objectJson(members: Members, fields: ReadonlySet<string>, named?: MemberNames): string {
+  const shown = [...members].filter(([name, json]) => fields.has(name) && json !== "null")
+  return objectOf(named === undefined ? shown : shown.map(named))
 }

@@ -1,6 +1,6 @@
 import fc from "fast-check"
 import { expect, test } from "vitest"
-import { truncate } from "./truncate.ts"
+import { truncate, truncateParameter } from "./truncate.ts"
 
 test.each([
   ["", ""],
@@ -13,6 +13,13 @@ test.each([
   [`\uD800${"a".repeat(200)}`, `\uFFFD${"a".repeat(198)}…`],
 ])("a text is cut at 200 characters, and no character is cut in half: %#", (text, expected) => {
   expect(truncate(text)).toBe(expected)
+})
+
+test("each value of a parameter's list is cut, and a list of a hundred ids is kept whole", () => {
+  expect(truncateParameter(`1,${"a".repeat(201)},2`)).toBe(`1,${"a".repeat(199)}…,2`)
+  const ids = Array.from({ length: 100 }, () => "1".repeat(19)).join(",")
+  expect(truncateParameter(ids)).toBe(ids)
+  expect(truncateParameter(`${ids},${ids}`)).toBe(`${ids},${ids}`.slice(0, 2_099).concat("…"))
 })
 
 test("a long text is cut as the obvious implementation cuts it", () => {

@@ -28,6 +28,8 @@ export interface PageScope {
   readonly appId: AppId
   /** The request's other parameters in one canonical text, without `max_results` and `pagination_token`. */
   readonly parameters: string
+  /** The parameter that the token came in; `pagination_token` when absent. */
+  readonly tokenParameter?: string | undefined
 }
 
 /** A position in a list ordered by id, newest first, and the direction to read from it. */
@@ -90,15 +92,15 @@ export function createPageTokens(options: {
     read(scope, token) {
       const bytes = decode(token)
       if (bytes === undefined || !timingSafeEqual(seal(scope, bytes.subarray(0, sealAt)), bytes.subarray(sealAt))) {
-        throw invalid(token)
+        throw invalid(scope, token)
       }
       const issuedAtMs = bytes.readUIntBE(9, 6)
       const ageMs = clock.nowMs() - issuedAtMs
-      if (ageMs < -aheadMsMax) throw early(token)
-      if (lifetimeMs > 0 && ageMs >= lifetimeMs) throw expired(token, lifetimeMs)
-      if (isExpiredEarly?.(scope.appId, issuedAtMs) === true) throw expired(token, lifetimeMs)
-      if (!parametersHash(scope).equals(bytes.subarray(parametersAt, sealAt))) throw changed(token)
-      return positionIn(bytes, token)
+      if (ageMs < -aheadMsMax) throw early(scope, token)
+      if (lifetimeMs > 0 && ageMs >= lifetimeMs) throw expired(scope, token, lifetimeMs)
+      if (isExpiredEarly?.(scope.appId, issuedAtMs) === true) throw expired(scope, token, lifetimeMs)
+      if (!parametersHash(scope).equals(bytes.subarray(parametersAt, sealAt))) throw changed(scope, token)
+      return positionIn(scope, bytes, token)
     },
   }
 }
@@ -107,11 +109,11 @@ function parametersHash(scope: PageScope): Buffer {
   return hash("sha256", scope.parameters, "buffer").subarray(0, sealAt - parametersAt)
 }
 
-function positionIn(bytes: Buffer, token: string): PagePosition {
+function positionIn(scope: PageScope, bytes: Buffer, token: string): PagePosition {
   const direction = directions[bytes.readUInt8(0)]
   const from = bytes.readBigUInt64BE(1).toString()
   // Only a token of a later version of this program under the same key comes here with neither.
-  if (direction === undefined || !isId(from)) throw invalid(token)
+  if (direction === undefined || !isId(from)) throw invalid(scope, token)
   return { direction, from }
 }
 
@@ -145,35 +147,41 @@ function decode(text: string): Buffer | undefined {
   return bytes
 }
 
-function refused(token: string, what: string): Problem {
-  const shown = truncate(token)
-  return invalidRequest(`The \`pagination_token\` query parameter value [${shown}] ${what}`, {
-    pagination_token: [shown],
-  })
+type TokenOf = Pick<PageScope, "tokenParameter">
+
+function nameIn({ tokenParameter = "pagination_token" }: TokenOf): string {
+  return tokenParameter
 }
 
-function invalid(token: string): Problem {
-  return refused(token, "is not a valid token.")
+function refused(scope: TokenOf, token: string, what: string): Problem {
+  const [name, shown] = [nameIn(scope), truncate(token)]
+  return invalidRequest(`The \`${name}\` query parameter value [${shown}] ${what}`, { [name]: [shown] })
 }
 
-function expired(token: string, lifetimeMs: number): Problem {
+function invalid(scope: TokenOf, token: string): Problem {
+  return refused(scope, token, "is not a valid token.")
+}
+
+function expired(scope: TokenOf, token: string, lifetimeMs: number): Problem {
   const lifetime = lifetimeMs === 0 ? "" : `: tokens are good for ${lifetimeText(lifetimeMs)}`
-  return refused(token, `has expired${lifetime}. Start again without \`pagination_token\`.`)
+  return refused(scope, token, `has expired${lifetime}. Start again without \`${nameIn(scope)}\`.`)
 }
 
-function early(token: string): Problem {
+function early(scope: TokenOf, token: string): Problem {
   return refused(
+    scope,
     token,
     "was issued at a time that is still to come by this server's clock, which was set back. " +
-      "Start again without `pagination_token`.",
+      `Start again without \`${nameIn(scope)}\`.`,
   )
 }
 
-function changed(token: string): Problem {
+function changed(scope: TokenOf, token: string): Problem {
   return refused(
+    scope,
     token,
     "was issued for a request with other parameters. Every parameter except `max_results` must be unchanged from " +
-      "that request, or start again without `pagination_token`.",
+      `that request, or start again without \`${nameIn(scope)}\`.`,
   )
 }
 

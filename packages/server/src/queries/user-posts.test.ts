@@ -7,7 +7,7 @@ import { openTestedStore } from "../store/tested-store.testing.ts"
 import type { Store } from "../store/store.ts"
 import type { UserPostsRange, UserPostsScan } from "../store/port/post-store.ts"
 import { createPageTokens } from "../paging/page-token.ts"
-import { presentUserPosts } from "../http/present/user-posts.ts"
+import { presentPostsPage } from "../http/present/user-posts.ts"
 import { HeldPages } from "./held-pages.ts"
 import { createUserPosts, type UserPosts, type UserPostsRequest } from "./user-posts.ts"
 import { createRecordedEvents } from "../delivery/links/link-harness.testing.ts"
@@ -62,6 +62,7 @@ function aPost(id: number, more: Partial<AcceptedPost> = {}): AcceptedPost {
       }),
     ),
     userIds: [user],
+    users: [],
     ...more,
   }
 }
@@ -92,7 +93,7 @@ async function page(more: RequestChanges = {}, by = timelines): Promise<Body> {
   const outcome = await by.page(app, aRequest(more), always)
   if (outcome.kind !== "page") throw new Error("the user is unknown")
   outcome.release()
-  return JSON.parse(presentUserPosts(outcome)) as Body
+  return JSON.parse(presentPostsPage(outcome)) as Body
 }
 
 async function idsOf(more: RequestChanges): Promise<number[]> {
@@ -103,7 +104,7 @@ test("a page of default fields holds the stored texts as they are, newest first,
   await insert(...range(1, 3).map((id) => aPost(id, { core: Buffer.from(`{"id":"${id}", "text":"as \\u0073tored"}`) })))
   const outcome = await timelines.page(app, aRequest(), always)
   expect(outcome).toMatchObject({ kind: "page", damaged: [], posts: { missing: [] } })
-  expect(outcome.kind === "page" && presentUserPosts(outcome)).toBe(
+  expect(outcome.kind === "page" && presentPostsPage(outcome)).toBe(
     '{"data":[{"id":"3", "text":"as \\u0073tored"},{"id":"2", "text":"as \\u0073tored"},' +
       '{"id":"1", "text":"as \\u0073tored"}],"meta":{"result_count":3,"newest_id":"3","oldest_id":"1"}}',
   )
@@ -335,7 +336,7 @@ describe("damaged posts", () => {
       for (let next = token, first = true; first || next !== undefined; first = false) {
         const outcome = await faulty.page(app, aRequest({ token: next }), always)
         if (outcome.kind !== "page") throw new Error("the user is unknown")
-        const body = JSON.parse(presentUserPosts(outcome)) as Body
+        const body = JSON.parse(presentPostsPage(outcome)) as Body
         shown.push(...body.data.map((post) => Number(post.id)))
         named.push(...outcome.damaged.map(Number))
         token = way === "next_token" ? body.meta.previous_token : body.meta.next_token

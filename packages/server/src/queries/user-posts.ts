@@ -25,7 +25,7 @@ export interface UserPostsRequest {
 }
 
 /** A page of a user's posts. */
-export interface UserPostsPage {
+interface UserPostsPage {
   readonly kind: "page"
   readonly posts: RenderedPosts
   readonly meta: PageMeta

@@ -16,6 +16,7 @@ import type { FairRounds } from "../runtime/fair-rounds.ts"
 import type { Leases } from "./leases.ts"
 import type { SharedLimits } from "./shared-limits.ts"
 import type { SharedLinkStates } from "./shared-link-states.ts"
+import type { SearchIndex, SearchIndexSettings } from "./search-index.ts"
 import type { Store, StoreReads } from "./store.ts"
 import type { StoreAudit } from "./store-audit.ts"
 import type { StoredRows } from "./stored-rows.ts"
@@ -175,6 +176,10 @@ export interface StoreOpener {
   openAccess(data: unknown): Promise<Store>
   /** As `openAccess`, of what `grantReadAccess` gave. */
   openReadAccess(data: unknown): Promise<StoreReads & AsyncDisposable>
+  /**
+   * Opens the store's search index by the `data` of what `grantReadAccess` gave. In a process only one thread may have it open.
+   */
+  openSearchIndex(data: unknown, settings: SearchIndexSettings): Promise<SearchIndex>
 }
 
 /** Opens a store that another thread of the process serves. */
@@ -185,6 +190,14 @@ export async function openStore({ module, data }: StoreAccess): Promise<Store> {
 /** Opens a store that another thread of the process serves, to read from it. */
 export async function openStoreToRead({ module, data }: StoreAccess): Promise<StoreReads & AsyncDisposable> {
   return (await openerOf(module)).openReadAccess(data)
+}
+
+/** Opens the search index of a store that another thread of the process serves, by what `grantReadAccess` gave. */
+export async function openSearchIndex(
+  { module, data }: StoreAccess,
+  settings: SearchIndexSettings,
+): Promise<SearchIndex> {
+  return (await openerOf(module)).openSearchIndex(data, settings)
 }
 
 async function openerOf(module: string): Promise<StoreOpener> {

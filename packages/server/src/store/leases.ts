@@ -9,7 +9,7 @@
 import type { LinkId } from "../model/ids.ts"
 
 /** Work that one of all processes does at intervals. */
-export type PeriodicTask = "retention" | "challenges"
+export type PeriodicTask = "retention" | "challenges" | "search index"
 
 /** A lease of a link, by its number. */
 export interface LinkLease {

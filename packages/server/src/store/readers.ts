@@ -107,10 +107,18 @@ export const readerOf: ReaderOf<StoreReads> = {
   matches: ({ appId }) => logReader(appId),
   userPosts: ({ reader }) => requestOf(reader),
   isUserKnown: (_id, reader) => requestOf(reader),
+  usersById: (_ids, reader) => requestOf(reader),
+  usersByName: (_usernames, reader) => requestOf(reader),
+  usersByPrefix: ({ reader }) => requestOf(reader),
+  usersByWords: ({ reader }) => requestOf(reader),
+  userFill: server,
   post: (_id, reader) => requestOf(reader),
+  postsById: ({ reader }) => requestOf(reader),
   posts: ({ reader }) => requestOf(reader),
   matchesOfPost: (_id, appId) => requestOf(appId),
   recentPosts: server,
+  arrivedPosts: server,
+  arrivalHead: server,
   knownTime: server,
 }
 
@@ -150,4 +158,5 @@ export const writerOf: ReaderOf<StoreWrites> = {
   trimPosts: server,
   trimDeadLetters: server,
   append: server,
+  takeUsers: server,
 }

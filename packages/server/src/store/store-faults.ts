@@ -64,6 +64,14 @@ export class LeaseLost extends Error {
   override readonly name = "LeaseLost"
 }
 
+/**
+ * Another process has moved the position of the search index, or emptied it, since this one has read it. Nothing was added:
+ * the caller reads the position and goes on from there.
+ */
+export class IndexMoved extends Error {
+  override readonly name = "IndexMoved"
+}
+
 /** Another process serves the data directory. */
 export class DataDirectoryInUse extends Error {
   override readonly name = "DataDirectoryInUse"
@@ -79,6 +87,7 @@ keepErrorClasses(
   StoreUnreadable,
   StoreTooNew,
   LeaseLost,
+  IndexMoved,
 )
 
 /** Whether a read failed because its disk fails, or more of the store is damaged than one record. */

@@ -24,8 +24,10 @@ import type { AttemptReads, AttemptWrites } from "./port/attempt-store.ts"
 import type { ReplayReads, ReplayWrites } from "./port/replay-store.ts"
 import type { MatchLogReads, MatchLogWrites } from "./port/match-log.ts"
 import type { PostStore } from "./port/post-store.ts"
+import type { ArrivalReads } from "./port/arrival-store.ts"
 import type { RetentionReads, RetentionWrites } from "./port/retention-store.ts"
 import type { StateReads, StateWrites } from "./port/store-state.ts"
+import type { UserReads, UserWrites } from "./port/user-store.ts"
 
 /** The reads of a store. They may follow one another in a loop: a store that blocks its thread yields between them. */
 export interface StoreReads
@@ -41,6 +43,8 @@ export interface StoreReads
     ReplayReads,
     MatchLogReads,
     PostStore,
+    ArrivalReads,
+    UserReads,
     RetentionReads,
     StateReads {}
 
@@ -58,6 +62,7 @@ export interface StoreWrites
     AttemptWrites,
     ReplayWrites,
     MatchLogWrites,
+    UserWrites,
     RetentionWrites,
     StateWrites {}
 

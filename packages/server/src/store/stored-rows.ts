@@ -26,7 +26,11 @@ export const storedTables = [
     columns: `id bigint, name text, business_user_id bigint, instance_id bigint, consumer_key text,
       consumer_secret bytea, generation bigint, created_at_ms bigint, revoked boolean`,
   },
-  { name: "tokens", key: "hash", columns: "hash bytea, kind text, app_id bigint, created_at_ms bigint" },
+  {
+    name: "tokens",
+    key: "hash",
+    columns: "hash bytea, kind text, app_id bigint, created_at_ms bigint, user_id bigint",
+  },
   { name: "ended_sessions", key: "id", columns: "id bytea, expires_at_ms bigint" },
   { name: "rules", key: "id", columns: "id bigint, app_id bigint, value text, tag text" },
   { name: "rule_matches", key: "rule_id", columns: "rule_id bigint, matched bigint, last_matched_at_ms bigint" },
@@ -76,10 +80,17 @@ export const storedTables = [
   },
   { name: "users", key: "id", columns: "id bigint, ids_hold_time boolean" },
   {
+    name: "user_objects",
+    key: "id",
+    columns: "id bigint, username text, seen_at_ms bigint, fingerprint bigint, object text",
+  },
+  { name: "user_words", key: "word, user_id", columns: "word text, user_id bigint" },
+  { name: "user_fill", key: "up_to", columns: "up_to bigint" },
+  {
     name: "posts",
     key: "id",
     columns: `id bigint, author_id bigint, created_at_ms bigint, is_reply boolean, is_repost boolean, core text,
-      envelope text`,
+      envelope text, arrival bigint`,
   },
   {
     name: "match_logs",

@@ -1,5 +1,6 @@
 import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
+import { snowflakeEpochMs } from "@sluice/api"
 import { afterAll, beforeAll, expect, test } from "vitest"
 import { run, startDev, type DevServer, type Run } from "../command.testing.ts"
 import { temporaryDirectory } from "../../../../test/support/temporary-directory.testing.ts"
@@ -117,6 +118,66 @@ test("a user's posts come page after page, or only the newest", async () => {
   expect(some.stdout.trimEnd().split("\n")).toHaveLength(10)
   expect(some.stdout).toMatch(/^1229 +\S+Z {2}post 229\n/)
   expect(some.stderr).toBe("There are older posts: use --all.\n")
+})
+
+test("posts are printed by their ids, and those that are not there are named", async () => {
+  const lines = Array.from({ length: 120 }, (_, at) => envelope(String(5000 + at), `post ${String(at)}`, "78"))
+  await writeFile(join(directory, "by-id.ndjson"), lines.join("\n"))
+  await json("import", "by-id.ndjson")
+  const ids = Array.from({ length: 120 }, (_, at) => String(5119 - at))
+  const all = await sluice("posts", "get", ...ids, "404", "--json")
+  expect(all.status).toBe(0)
+  const shown = all.stdout.trimEnd().split("\n")
+  expect(shown.map((line) => (JSON.parse(line) as { id: string }).id)).toEqual(ids)
+  expect(all.stderr).toBe("Could not find tweet with ids: [404].\n")
+  const one = await sluice("posts", "get", "5000")
+  expect(one.stdout).toMatch(/^5000 +\S+Z {2}post 0\n$/)
+  const none = await sluice("posts", "get", "404", "405")
+  expect(none).toMatchObject({ status: 1, stdout: "" })
+  expect(none.stderr).toContain("[404]")
+  expect((await sluice("posts", "get", "@wren")).stderr).toContain("Expected the id of a post")
+})
+
+test("posts are searched and counted, page after page", async () => {
+  const startMs = Date.parse("2026-03-14T09:00:00Z")
+  const idAt = (minute: number) => String(BigInt(startMs + minute * 60_000 - snowflakeEpochMs) << 22n)
+  const lines = Array.from({ length: 130 }, (_, at) => envelope(idAt(at), `a plover ${String(at)}`, "79"))
+  await writeFile(join(directory, "searched.ndjson"), lines.join("\n"))
+  await json("import", "searched.ndjson")
+  const ids = Array.from({ length: 130 }, (_, at) => idAt(129 - at))
+
+  const all = await sluice("search", "plover", "--all", "--max", "1000", "--json")
+  const shown = all.stdout.trimEnd().split("\n")
+  expect(shown.map((line) => (JSON.parse(line) as { id: string }).id)).toEqual(ids)
+  const some = await sluice("search", "plover", "--all", "--max", "3", "--until", "2026-03-14T10:00Z")
+  expect(some.stdout).toMatch(/^\d{19} +\S+Z {2}a plover 59\n(?:.+\n){2}$/)
+  expect(some.stderr).toBe("There may be older posts: use --max.\n")
+  expect(await sluice("search", "plover nobody")).toMatchObject({ stdout: "", stderr: "No posts found.\n" })
+  expect((await sluice("search", "plover (")).stderr).toMatch(/^error: .+\n/)
+
+  const span = ["--since", "2026-03-14T09:00Z", "--until", "2026-03-14T12:00Z"]
+  const counted = await sluice("counts", "plover", "--all", ...span)
+  expect(counted.stdout).toMatch(/^FROM +TO +POSTS\n(?:2026-03-14T\d\d:00:00Z +\S+Z +\d+\n){3}██▂\n130 posts\n$/)
+  const byMinute = await sluice("counts", "plover", "--all", ...span, "--granularity", "minute", "--json")
+  expect(byMinute.stdout.trimEnd().split("\n")).toHaveLength(180)
+  const month = await sluice(
+    "counts",
+    "plover",
+    "--all",
+    "--since",
+    "2026-01-01T00:00Z",
+    "--until",
+    "2026-03-15T00:00Z",
+    "--granularity",
+    "day",
+    "--json",
+  )
+  const days = month.stdout
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line) as { start: string; tweet_count: number })
+  expect(days.map(({ start }) => start)).toEqual(days.map(({ start }) => start).toSorted())
+  expect([days.length, days.at(-1)?.tweet_count]).toEqual([73, 130])
 })
 
 test("an unknown user is an error", async () => {
@@ -246,14 +307,14 @@ test("a rule that does not parse is shown with all its problems, wherever it is 
   })
 })
 
-test("a rule that only one mode accepts is refused in the other, by server and file alike", async () => {
+test("a query with an operator that search does not have is refused, by server and file alike", async () => {
   const file = join(directory, "accents.ndjson")
   await writeFile(file, envelope("51", "cat", "7"))
-  const args = ["rules", "test", "cat sample:50", "--mode", "search"]
+  const args = ["rules", "test", "cat list:50", "--mode", "search"]
   const outcomes = [await alone(...args, "--file", file), await sluice(...args)]
   for (const { status, stderr } of outcomes) {
     expect(status).toBe(1)
-    expect(stderr).toMatch(/^error: The rule has 1 problem\.\n {2}cat sample:50\n {6}\^{6}\n {2}Reference to/)
+    expect(stderr).toMatch(/^error: The rule has 1 problem\.\n {2}cat list:50\n {6}\^{4}\n {2}Reference to/)
   }
 })
 

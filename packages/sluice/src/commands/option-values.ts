@@ -9,6 +9,11 @@ export function matching(form: RegExp, expected: string): (text: string) => stri
   }
 }
 
+/** The id of `what`, such as "a user". */
+export function idOf(what: string): (text: string) => string {
+  return matching(/^[0-9]{1,19}$/, `the id of ${what}, 1 to 19 digits, such as 2244994945`)
+}
+
 /** The number that a text of this form stands for. */
 export function numberMatching(form: RegExp, expected: string): (text: string) => number {
   const checked = matching(form, expected)
@@ -23,4 +28,12 @@ export function duration(expected: string, maxMs = Infinity): (text: string) => 
     if (ms <= maxMs) return ms
     throw new InvalidArgumentError(`Expected ${expected}.`)
   }
+}
+
+/** A time with its zone, as RFC 3339 with milliseconds in UTC. Seconds may be left out. */
+export function instantOption(text: string): string {
+  const hasForm = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d(:\d\d(\.\d{1,9})?)?([Zz]|[+-]\d\d:\d\d)$/.test(text)
+  const atMs = hasForm ? Date.parse(text) : Number.NaN
+  if (!Number.isNaN(atMs)) return new Date(atMs).toISOString()
+  throw new InvalidArgumentError("Expected a time with its zone, such as 2026-03-14T12:00Z.")
 }

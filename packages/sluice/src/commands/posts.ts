@@ -1,26 +1,51 @@
-/** `sluice posts`: prints a user's posts, page by page. */
-import type { Operations } from "@sluice/client"
+/** `sluice posts`: prints a user's posts, page by page, or posts by their ids. */
 import type { Command } from "commander"
 import { connect, withConnectionOptions, type ClientOptions } from "../connection/connection.ts"
 import { Failure } from "../process/failure.ts"
-import { shortInstant } from "../terminal/table.ts"
-import type { CommandContext, Terminal } from "../terminal/terminal.ts"
+import { printPost } from "../terminal/post-line.ts"
+import type { CommandContext } from "../terminal/terminal.ts"
 import { terminalText } from "../terminal/terminal-text.ts"
-import { matching } from "./option-values.ts"
-
-type PostsPage = Operations["userPosts"]["GET"]["response"]
+import { idOf } from "./option-values.ts"
 
 interface PostsOptions extends ClientOptions {
   readonly all?: true
   readonly exclude?: string
 }
 
-const userId = matching(/^[0-9]{1,19}$/, "the id of a user, 1 to 19 digits, such as 2244994945")
+const postId = idOf("a post")
+
+const postIds = (id: string, before: readonly string[] | undefined): readonly string[] => [
+  ...(before ?? []),
+  postId(id),
+]
+
+/** Ids of one request, the most that the server takes. */
+const idsPerRequest = 100
 
 /** The command's options and action. */
 export function postsCommand(command: Command, { terminal, environment }: CommandContext): void {
+  withConnectionOptions(command.command("get"))
+    .description("Print posts by their ids, in the order of these")
+    .argument("<ids...>", "Ids of the posts", postIds)
+    .option("--json", "Print one line of JSON for each post")
+    .action(async (ids: readonly string[], _own: ClientOptions, get: Command) => {
+      // `sluice posts` has the same options, and takes them wherever they stand.
+      const options = get.optsWithGlobals<ClientOptions>()
+      const client = await connect(options, environment)
+      let count = 0
+      for (let from = 0; from < ids.length; from += idsPerRequest) {
+        const query = { ids: ids.slice(from, from + idsPerRequest), "tweet.fields": "created_at" }
+        const { data = [], errors } = await client.request("GET", "postsById", { query })
+        for (const post of data) await printPost(post, options.json, terminal)
+        count += data.length
+        if (errors === undefined) continue
+        if (count === 0 && from + idsPerRequest >= ids.length) throw await notShown(errors)
+        for (const { detail } of errors) terminal.note(terminalText(detail, 200))
+      }
+    })
+
   withConnectionOptions(command)
-    .argument("<user>", "Id of the user", userId)
+    .argument("<user>", "Id of the user", idOf("a user"))
     .option("--all", "Print all posts (default: the newest ten)")
     .option("--exclude <kinds>", "Exclude replies, retweets or both: replies,retweets")
     .option("--json", "Print one line of JSON for each post")
@@ -33,11 +58,10 @@ export function postsCommand(command: Command, { terminal, environment }: Comman
       }
       let count = 0
       for await (const page of client.pages("userPosts", { parameters: { id: user }, query })) {
-        if (page.errors !== undefined && page.data === undefined) throw await notShown(page)
+        if (page.errors !== undefined && page.data === undefined) throw await notShown(page.errors)
         for (const post of page.data ?? []) {
           count += 1
-          if (options.json === true) await terminal.printJson(post)
-          else await terminal.print(postLine(post, terminal))
+          await printPost(post, options.json, terminal)
         }
         if (terminal.readerGone.aborted) return
         if (options.all !== true && page.meta?.next_token !== undefined) {
@@ -49,15 +73,8 @@ export function postsCommand(command: Command, { terminal, environment }: Comman
     })
 }
 
-async function notShown({ errors }: PostsPage): Promise<Failure> {
+async function notShown(errors: readonly object[]): Promise<Failure> {
   const { problemText } = await import("@sluice/client")
   const problem = problemText({ errors })
   return new Failure(problem?.message ?? "The posts cannot be shown.", problem?.details)
-}
-
-function postLine(post: NonNullable<PostsPage["data"]>[number], { style, columns }: Terminal): string {
-  const id = terminalText(post.id, 19).padEnd(19)
-  const at = shortInstant(terminalText(post.created_at ?? "", 24))
-  const room = Math.max(columns - 19 - at.length - 4, 20)
-  return `${style.strong(id)}  ${style.faint(at)}  ${terminalText(post.text, room)}`
 }

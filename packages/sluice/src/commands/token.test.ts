@@ -23,3 +23,26 @@ test("tokens are listed without their secrets, and a revoked one is gone from th
   expect((await list()).map(({ kind }) => kind)).toEqual(["app"])
   expect((await run(["token", "revoke", operator ?? "", ...data])).stderr).toContain("There is no token")
 })
+
+test("a token of a user is made for an active app, and listed with its app and its user", async () => {
+  await using directory = await temporaryDirectory()
+  const data = ["--data", directory.path]
+  const app = JSON.parse((await run(["app", "create", "birds", "--json", ...data])).stdout) as {
+    application_id: string
+  }
+  const create = (...options: readonly string[]) => run(["token", "create", "--kind", "user", ...options, ...data])
+  const made = await create("--app", app.application_id, "--user", "2244994945")
+  expect([made.status, made.stdout]).toEqual([0, expect.stringMatching(/^sluice_user_[A-Za-z0-9_-]{43}\n$/)])
+  const { stdout } = await run(["token", "list", "--json", ...data])
+  const ofUser = (JSON.parse(stdout) as { id: string; kind: string }[]).find(({ kind }) => kind === "user")
+  expect(ofUser).toMatchObject({ application_id: app.application_id, user_id: "2244994945" })
+
+  expect((await create("--app", "1", "--user", "2")).stderr).toContain("There is no active app 1.")
+  expect((await create("--app", app.application_id)).stderr).toContain("needs --app and --user")
+  expect((await create("--app", app.application_id, "--user", "@wren")).stderr).toContain("Expected the id of a user")
+  const other = await run(["token", "create", "--kind", "ingest", "--user", "2", ...data])
+  expect([other.status, other.stderr]).toEqual([1, expect.stringContaining("are for --kind user")])
+
+  expect((await run(["token", "revoke", ofUser?.id ?? "", ...data])).status).toBe(0)
+  expect((await run(["token", "list", ...data])).stdout).not.toContain("2244994945")
+})

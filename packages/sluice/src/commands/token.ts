@@ -1,45 +1,55 @@
-/** `sluice token`: manages operator tokens and ingest tokens. */
+/** `sluice token`: manages the tokens of operators, of programs that send posts and of users of apps. */
+import type { Apps } from "@sluice/server"
 import { Option, type Command } from "commander"
 import { withApps, withStoreOptions, type StoreOptions } from "../own-server/own-server.ts"
 import { Failure } from "../process/failure.ts"
 import { printList } from "../terminal/table.ts"
 import { messageText, printResult, type CommandContext } from "../terminal/terminal.ts"
+import { idOf } from "./option-values.ts"
 
 interface ListOptions extends StoreOptions {
   readonly json?: true
 }
 
 interface TokenOptions extends ListOptions {
-  readonly kind: "operator" | "ingest"
+  readonly kind: "operator" | "ingest" | "user"
+  readonly app: string | undefined
+  readonly user: string | undefined
 }
+
+type UserOptions = Pick<TokenOptions, "kind" | "app" | "user">
 
 /** The group's commands. */
 export function tokenCommands(group: Command, { terminal, environment }: CommandContext): void {
   withStoreOptions(group.command("create"))
     .description("Create a token and print it; it is not shown again")
     .addOption(
-      new Option("--kind <kind>", "Operator: manages the server; ingest: sends posts")
-        .choices(["operator", "ingest"])
+      new Option("--kind <kind>", "Operator: manages the server; ingest: sends posts; user: acts for a user of an app")
+        .choices(["operator", "ingest", "user"])
         .makeOptionMandatory(),
     )
+    .option("--app <id>", "Id of the app, for --kind user; `sluice app list` shows all", idOf("an app"))
+    .option("--user <id>", "Id of the user, for --kind user", idOf("a user"))
     .option("--json", "Print the token as JSON")
-    .action(({ kind, json, ...store }: TokenOptions) =>
-      withApps(store, environment, true, async (apps) => {
-        const token = await apps.createToken(kind)
+    .action(({ kind, app, user, json, ...store }: TokenOptions) => {
+      const ofUser = userOf({ kind, app, user })
+      return withApps(store, environment, true, async (apps) => {
+        const token = await (kind === "user" ? createUserToken(apps, ofUser) : apps.createToken(kind))
         if (json === true) await terminal.printJson({ kind, token })
         else await terminal.print(token)
-      }),
-    )
+      })
+    })
 
   withStoreOptions(group.command("list"))
     .description("List the tokens, newest first, without their values")
     .option("--json", "Print the tokens as a JSON array")
     .action(({ json, ...store }: ListOptions) =>
       withApps(store, environment, false, async (apps) => {
-        const found = (await apps.listTokens()).map(({ id, kind, appId, createdAtMs }) => ({
+        const found = (await apps.listTokens()).map(({ id, kind, appId, userId, createdAtMs }) => ({
           id,
           kind,
           ...(appId !== undefined && { application_id: appId }),
+          ...(userId !== undefined && { user_id: userId }),
           created_at: new Date(createdAtMs).toISOString(),
         }))
         await printList(terminal, json, found, {
@@ -48,6 +58,7 @@ export function tokenCommands(group: Command, { terminal, environment }: Command
             ID: (one) => one.id,
             KIND: (one) => one.kind,
             APP: (one) => one.application_id ?? "",
+            USER: (one) => one.user_id ?? "",
             "CREATED (UTC)": (one) => one.created_at.slice(0, 19),
           },
         })
@@ -55,7 +66,7 @@ export function tokenCommands(group: Command, { terminal, environment }: Command
     )
 
   withStoreOptions(group.command("revoke"))
-    .description("Revoke an operator token or an ingest token immediately")
+    .description("Revoke a token of an operator, a program or a user immediately")
     .argument("<id>", "Id of the token, from `sluice token list`")
     .option("--json", "Print the result as JSON")
     .action((id: string, { json, ...store }: ListOptions) =>
@@ -73,4 +84,23 @@ export function tokenCommands(group: Command, { terminal, environment }: Command
         await printResult(terminal, json, { id, revoked: true }, `Revoked token ${messageText(id)}.`)
       }),
     )
+}
+
+/** The app and the user that the options name: both for a token of a user, and for no other. */
+function userOf({ kind, app, user }: UserOptions): { readonly app: string; readonly user: string } {
+  if (kind !== "user" && (app !== undefined || user !== undefined)) {
+    throw new Failure("--app and --user are for --kind user.")
+  }
+  if (kind === "user" && (app === undefined || user === undefined)) {
+    throw new Failure("A token of a user needs --app and --user.", [
+      "`sluice app list` shows the ids of apps; the user's id may be any, such as the app's business user.",
+    ])
+  }
+  return { app: app ?? "", user: user ?? "" }
+}
+
+async function createUserToken(apps: Apps, { app, user }: ReturnType<typeof userOf>): Promise<string> {
+  const token = await apps.createUserToken(app, user)
+  if (token === undefined) throw new Failure(`There is no active app ${app}.`, ["`sluice app list` shows all apps."])
+  return token
 }

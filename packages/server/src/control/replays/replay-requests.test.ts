@@ -58,6 +58,7 @@ async function appendAt(id: number, atMs: number): Promise<void> {
     core: Buffer.from("{}"),
     envelope: Buffer.from("{}"),
     userIds: [],
+    users: [],
   }
   await harness.store.append([{ post, matches: [{ appId: app, rules: [{ id: "5", tag: "" }] }] }], atMs)
 }

@@ -131,6 +131,7 @@ class StreamHarness {
         core: Buffer.from(JSON.stringify({ id: String(id), text, edit_history_tweet_ids: [String(id)] })),
         envelope: Buffer.from(JSON.stringify({ data: { id: String(id), text, lang: "en" } })),
         userIds: [],
+        users: [],
       },
       matches: [{ appId: app, rules: [{ id: rule.id, tag: rule.tag }] }],
     }))

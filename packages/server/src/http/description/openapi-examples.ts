@@ -25,6 +25,13 @@ const ruleState = { ...rule, created_at: at, matched: 17, last_matched_at: at }
 const webhook = { created_at: at, id: webhookId, url: "https://example.com/hook", valid: true }
 const post = { id: postId, text: "A heron stood at the sluice.", author_id: "42", created_at: at }
 
+const user = { id: "42", name: "Heron Watch", username: "heronwatch" }
+const postsPage = { data: [post], meta: { result_count: 1, newest_id: postId, oldest_id: postId } }
+const counts = {
+  data: [{ end: "2026-03-14T13:00:00.000Z", start: at, tweet_count: 17, post_count: 17 }],
+  meta: { total_tweet_count: 17, total_post_count: 17 },
+}
+
 const linkState = {
   webhook_id: webhookId,
   application_id: applicationId,
@@ -139,9 +146,22 @@ const examples: Readonly<Record<string, OperationExamples>> = {
     },
   },
   streamPosts: { response: { data: post, matching_rules: [{ id: ruleId, tag: "birds" }] } },
-  getUsersPosts: {
-    response: { data: [post], meta: { result_count: 1, newest_id: postId, oldest_id: postId } },
-  },
+  getPostsByIds: { response: { data: [post] } },
+  getPostsById: { response: { data: post } },
+  getUsersByIds: { response: { data: [user] } },
+  getUsersById: { response: { data: user } },
+  getUsersByUsernames: { response: { data: [user] } },
+  getUsersByUsername: { response: { data: user } },
+  searchUsers: { response: { data: [user], meta: {} } },
+  getUsersMe: { response: { data: user } },
+  searchPostsRecent: { response: postsPage },
+  searchPostsAll: { response: postsPage },
+  getPostsCountsRecent: { response: counts },
+  getPostsCountsAll: { response: counts },
+  getPostsQuotedPosts: { response: postsPage },
+  getPostsReposts: { response: postsPage },
+  getUsersMentions: { response: postsPage },
+  getUsersPosts: { response: postsPage },
   getWebhooks: { response: { data: [webhook], meta: { result_count: 1 } } },
   createWebhooks: { request: { url: webhook.url }, response: { data: webhook } },
   validateWebhooks: { response: { data: { valid: true } } },

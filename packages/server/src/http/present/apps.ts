@@ -10,12 +10,13 @@ export function presentApp({ id, name, consumerKey, createdAtMs, revoked }: App)
 }
 
 /** A token without its text. */
-export function presentToken({ id, kind, appId, createdAtMs }: ListedToken): TokenShown {
+export function presentToken({ id, kind, appId, userId, createdAtMs }: ListedToken): TokenShown {
   return {
     id,
     kind,
     created_at: instant(createdAtMs),
     ...(appId !== undefined && { application_id: appId }),
+    ...(userId !== undefined && { user_id: userId }),
   }
 }
 

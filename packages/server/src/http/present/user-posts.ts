@@ -1,12 +1,10 @@
-/**
- * A page of a user's posts as a response body.
- *
- * The stored texts of posts go into it byte for byte and are never parsed on the way, which `bench/pages.ts` measures.
- * So this is the one body that is made as text, not as an object.
- */
+/** A page of posts as a response body. */
 import { damagedPost, notFound } from "../../model/problem.ts"
-import type { UserPostsPage } from "../../queries/user-posts.ts"
+import type { PageMeta } from "@sluice/api"
+import type { PostId } from "../../model/ids.ts"
+import type { RenderedPosts } from "../../model/render-post.ts"
 import { presentErrors } from "../problems.ts"
+import { postsBody } from "./posts-body.ts"
 
 /** An unknown user is an error within a 200, as in X's responses. */
 export function presentUnknownUser(id: string) {
@@ -14,15 +12,17 @@ export function presentUnknownUser(id: string) {
 }
 
 /** JSON text: `{"data":[…],"includes":{…},"meta":{…},"errors":[…]}`, without `includes` or `errors` when there are none. */
-export function presentUserPosts(page: Pick<UserPostsPage, "posts" | "meta" | "damaged">): string {
-  const { posts, meta, damaged } = page
-  const { dataJson, includesJson, missing } = posts
-  const { errors } = presentErrors([...missing, ...damaged.map(damagedPost)])
-  const members = [
-    `"data":${dataJson}`,
-    ...(includesJson === undefined ? [] : [`"includes":${includesJson}`]),
-    `"meta":${JSON.stringify(meta)}`,
-    ...(errors === undefined ? [] : [`"errors":${JSON.stringify(errors)}`]),
-  ]
-  return `{${members.join(",")}}`
+export function presentPostsPage(page: {
+  readonly posts: RenderedPosts
+  readonly meta: PageMeta
+  /** Posts that are not on the page, since what is stored of them is damaged. */
+  readonly damaged: readonly PostId[]
+}): string {
+  const { dataJson, includesJson, missing } = page.posts
+  return postsBody({
+    dataJson,
+    includesJson,
+    meta: page.meta,
+    problems: [...missing, ...page.damaged.map(damagedPost)],
+  })
 }

@@ -70,7 +70,7 @@ export function appRoutes(server: HttpServer, { apps }: Pick<HttpDeps, "apps">):
     },
   )
 
-  /** DELETE /sluice/v1/tokens/:token_id: ends a token of an operator or of a program that sends posts. */
+  /** DELETE /sluice/v1/tokens/:token_id: ends a token of an operator, of a user or of a program that sends posts. */
   server.delete(
     paths.token,
     bearerRoute("Revoke a token", RevokedBody, { params: TokenParams }),

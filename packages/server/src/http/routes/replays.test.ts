@@ -59,6 +59,7 @@ async function appendOld(atMs: number, ids: readonly number[]): Promise<void> {
       core: Buffer.from(JSON.stringify({ id: String(id), text: "an old cat", edit_history_tweet_ids: [String(id)] })),
       envelope: Buffer.from(JSON.stringify({ data: { id: String(id), text: "an old cat" } })),
       userIds: [],
+      users: [],
     },
     matches: [{ appId: app.application_id as AppId, rules: [{ id: "5", tag: "" }] }],
   }))

@@ -1,5 +1,5 @@
 /** Parts that the schemas of routes share, and the field selection of a validated query. */
-import { selectionParameters } from "@sluice/api"
+import { selectionParameters, vocabularyOf, type SelectionParameter } from "@sluice/api"
 import { NoQuery, ProblemBody } from "@sluice/api/schemas"
 import { Type, type TSchema } from "typebox"
 import type { AppId } from "../../model/ids.ts"
@@ -65,14 +65,32 @@ export function textResponse(type: string): unknown {
 /** Without its type, which would add to that of a request's own. */
 const noQuery: object = { querystring: NoQuery }
 
-type SelectionLists = { readonly [Name in (typeof selectionParameters)[number]]?: readonly string[] }
+type SelectionLists = { readonly [Name in SelectionParameter]?: readonly string[] }
 
-/** The field selection of a query that the validator has read. */
+/** The field selection of a query that the validator has read, under the older names: streams have no others. */
 export function selectionOf(query: SelectionLists): FieldSelection {
-  const parameters: Partial<Record<string, string>> = {}
+  return parseSelection(listTexts(query))
+}
+
+/** The field selection of a query that the validator has read, under the names of the query. */
+export function responseSelectionOf(query: SelectionLists): FieldSelection {
+  return parseSelection(listTexts(query), vocabularyOf(query))
+}
+
+function listTexts(query: SelectionLists): Partial<Record<SelectionParameter, string>> {
+  const parameters: Partial<Record<SelectionParameter, string>> = {}
   for (const name of selectionParameters) {
     const values = query[name]
     if (values !== undefined) parameters[name] = values.join(",")
   }
-  return parseSelection(parameters)
+  return parameters
+}
+
+/** The parameters that a page token is bound to: all but the page's size and token, sorted by name, lists sorted. */
+export function boundParameters(query: Readonly<Record<string, string | number | readonly string[]>>): string {
+  const { max_results: _size, next_token: _next, pagination_token: _token, ...bound } = query
+  return Object.entries(bound)
+    .map(([name, value]) => `${name}=${typeof value === "object" ? value.toSorted().join(",") : value}`)
+    .toSorted()
+    .join("&")
 }

@@ -70,7 +70,8 @@ export function sessionRoutes(server: HttpServer, { sessions, clock, posture }: 
 }
 
 function ownerOf({ principal }: FastifyRequest): SessionOwner {
-  if (principal === null || principal.kind === "ingest") throw new Error("the route's guard accepts more")
+  if (principal === null || principal.kind === "ingest" || principal.kind === "user")
+    throw new Error("the route's guard accepts more")
   return principal
 }
 

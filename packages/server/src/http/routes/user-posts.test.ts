@@ -1,11 +1,12 @@
 import { paths } from "@sluice/api"
 import { afterAll, beforeAll, expect, test } from "vitest"
 import { startTestServer, type TestServer } from "../../../../../test/support/test-server.testing.ts"
+import { checkedByX } from "../../../../../test/support/x-document.testing.ts"
 
 let server: TestServer
 
 beforeAll(async () => {
-  server = await startTestServer()
+  server = checkedByX(await startTestServer())
 })
 
 afterAll(() => server[Symbol.asyncDispose]())
@@ -32,4 +33,33 @@ test("a page of large posts ends before its max_results, and all pages can be re
     const rest = await server.call(`${path}&pagination_token=${meta.next_token}`)
     expect((rest.body as { data: unknown[] }).data).toHaveLength(12 - data.length)
   }
+})
+
+test("a page is answered in the names of the request, with all that X's document requires under the new ones", async () => {
+  await server.ingest({
+    data: {
+      id: "101",
+      text: "an egret",
+      author_id: "8",
+      referenced_tweets: [{ type: "quoted", id: "100" }],
+      public_metrics: { retweet_count: 2 },
+    },
+    includes: {
+      users: [{ id: "8", username: "robin", name: "Robin", public_metrics: { tweet_count: 3 } }],
+      tweets: [{ id: "100", text: "quoted", public_metrics: { retweet_count: 4 } }],
+    },
+  })
+  const path = `${paths.userPosts.replace(":id", "8")}?user.fields=public_metrics&expansions=author_id,`
+  const older = await server.call(`${path}referenced_tweets.id&tweet.fields=public_metrics`)
+  expect(older.body).toMatchObject({
+    data: [{ referenced_tweets: [{ id: "100" }], public_metrics: { retweet_count: 2 } }],
+    includes: { tweets: [{ id: "100" }], users: [{ public_metrics: { tweet_count: 3 } }] },
+  })
+  const newer = await server.call(`${path}referenced_posts&post.fields=public_metrics`)
+  expect(newer.body).toMatchObject({
+    data: [{ referenced_posts: [{ id: "100" }], public_metrics: { repost_count: 2, impression_count: 0 } }],
+    includes: { posts: [{ id: "100" }], users: [{ public_metrics: { post_count: 3, listed_count: 0 } }] },
+  })
+  const wrong = await server.call(`${path}dummy`)
+  expect(wrong.status).toBe(400)
 })

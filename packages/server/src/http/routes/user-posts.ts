@@ -6,13 +6,13 @@ import type { UserPostsRequest } from "../../queries/user-posts.ts"
 import { appOf } from "../auth.ts"
 import { clientLeft, releaseWhen } from "../connections/client-left.ts"
 import type { HttpDeps, HttpServer } from "../deps.ts"
-import { presentUnknownUser, presentUserPosts } from "../present/user-posts.ts"
-import { bearerRoute, selectionOf } from "./route-schema.ts"
+import { presentPostsPage, presentUnknownUser } from "../present/user-posts.ts"
+import { bearerRoute, boundParameters, responseSelectionOf } from "./route-schema.ts"
 import { sendJson } from "./send-json.ts"
 
 /** Users' timelines. */
 export function userPostRoutes(server: HttpServer, { userPosts }: Pick<HttpDeps, "userPosts">): void {
-  /** GET /2/users/:id/tweets: a page of a user's posts. An unknown user is an error within a 200. */
+  /** GET /2/users/:id/tweets: a page of a user's posts, in the names of the request. An unknown user is an error within a 200. */
   server.get(
     paths.userPosts,
     bearerRoute("List the posts of a user", PostsBody, { params: UserParams, querystring: UserPostsQuery }),
@@ -24,12 +24,12 @@ export function userPostRoutes(server: HttpServer, { userPosts }: Pick<HttpDeps,
         filter: filterOf(asId(id), query),
         limit: query.max_results ?? pageSizes.userPosts.default,
         token: query.pagination_token,
-        selection: selectionOf(query),
+        selection: responseSelectionOf(query),
         parameters: boundParameters(query),
       }
       const outcome = await userPosts.page(appOf(request).id, pageRequest, left)
       if (outcome.kind === "page") releaseWhen(left, outcome.release)
-      return outcome.kind === "page" ? sendJson(reply, presentUserPosts(outcome)) : presentUnknownUser(id)
+      return outcome.kind === "page" ? sendJson(reply, presentPostsPage(outcome)) : presentUnknownUser(id)
     },
   )
 }
@@ -49,13 +49,4 @@ function filterOf(
     excludeReplies: exclude.includes("replies"),
     excludeReposts: exclude.includes("retweets"),
   }
-}
-
-/** The parameters that a page token is bound to: all but the page's size and token, sorted by name, lists sorted. */
-function boundParameters(query: Query): string {
-  const { max_results: _size, pagination_token: _token, ...bound } = query
-  return Object.entries(bound)
-    .map(([name, value]) => `${name}=${Array.isArray(value) ? value.toSorted().join(",") : value}`)
-    .toSorted()
-    .join("&")
 }

@@ -90,6 +90,10 @@ export interface Events {
    * `isNews`: it was otherwise a minute ago.
    */
   clockChecked(event: { aheadMs: number; isNews: boolean }): void
+  /** Users are taken from the posts up to this id, which an earlier version has stored. */
+  storedUsersBegun(event: { upTo: string }): void
+  /** All of them are taken, from so many posts since the start. */
+  storedUsersTaken(event: { posts: number }): void
   /** Counts of the entries that a pass of retention deleted. */
   retentionPassed(event: { matches: number; posts: number; deadLetters: number }): void
   challengeFinished(event: { webhookId: string; outcome: "valid" | "invalid" | "unreachable"; detail: string }): void

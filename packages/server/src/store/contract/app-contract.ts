@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest"
-import type { AppId, WebhookId } from "../../model/ids.ts"
-import { aLink, anApp, app, aRule, aToken, aWebhook, bytes, cap, liveRules } from "./fixtures.ts"
+import type { AppId, UserId, WebhookId } from "../../model/ids.ts"
+import { aLink, anApp, app, aRule, aToken, aWebhook, bytes, cap, large, liveRules } from "./fixtures.ts"
 import { type MakeStore, useStore } from "./store-under-test.ts"
 
 /** Every store's behaviour for apps and their tokens. */
@@ -21,6 +21,19 @@ export function appContract(make: MakeStore): void {
     test("a token of no app has no app", async () => {
       await store.createToken({ hash: bytes(8), kind: "operator", createdAtMs: 1 })
       expect(await store.token(bytes(8))).toEqual({ hash: bytes(8), kind: "operator", createdAtMs: 1 })
+    })
+
+    test("a token of a user has an app and a user, can be deleted, and ends with the app's credentials", async () => {
+      const token = { hash: bytes(8), kind: "user", appId: app, userId: large[1] as UserId, createdAtMs: 1 } as const
+      await store.createToken(token)
+      expect(await store.token(bytes(8))).toEqual(token)
+      expect(await store.tokens()).toContainEqual(token)
+      await store.replaceSecrets({ apps: [{ id: app, consumerSecretSealed: bytes(5), tokens: [] }], webhooks: [] })
+      expect(await store.token(bytes(8)), "it is not derived of the key").toEqual(token)
+      expect(await store.deleteToken(bytes(8))).toBe(true)
+      await store.createToken(token)
+      await store.rotateApp({ ...anApp("100"), consumerKey: "new", generation: 2 }, [])
+      expect(await store.token(bytes(8))).toBeUndefined()
     })
 
     test("tokens are listed newest first, and one without an app can be deleted, once", async () => {

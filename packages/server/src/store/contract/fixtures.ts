@@ -99,8 +99,31 @@ export function aPost(id: string, author?: string, { core, envelope, ...more }: 
     core: Buffer.from(core ?? `{"id":"${id}"}`),
     envelope: Buffer.from(envelope ?? `{"data":{"id":"${id}"},"whole":true}`),
     userIds: author === undefined ? [] : [author as UserId],
+    users: [],
     ...more,
   }
+}
+
+/** A post of the given id and time that includes these users, as ingest reads it. */
+export function aUserPost(
+  id: string,
+  createdAtMs: number,
+  ...users: readonly Readonly<Record<"id" | "username" | "name", string> & { description?: string }>[]
+): AcceptedPost {
+  const objects = users.map((user) => JSON.stringify(user))
+  const head = `{"data":{"id":"${id}"},"includes":{"users":[`
+  let end = Buffer.byteLength(head) - 1
+  return aPost(id, users[0]?.id, {
+    createdAtMs,
+    envelope: `${head}${objects.join(",")}]}}`,
+    userIds: [...new Set(users.map((user) => user.id as UserId))],
+    users: objects.map((object, index) => {
+      const begin = end + 1
+      end = begin + Buffer.byteLength(object)
+      const user = users[index]
+      return { id: user?.id as UserId, username: user?.username.toLowerCase() ?? "", begin, end }
+    }),
+  })
 }
 
 /** A match of the given app and rules. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest"
 import type { PostId, UserId } from "../../model/ids.ts"
 import { turnsOf } from "../../runtime/turns.testing.ts"
-import type { PostsRange, UserPostsRange } from "../port/post-store.ts"
+import type { PostsByIdRange, PostsRange, UserPostsRange } from "../port/post-store.ts"
 import { aMatch, aPost, app, large, newestPosts, other, positions } from "./fixtures.ts"
 import { type MakeStore, useStore } from "./store-under-test.ts"
 
@@ -213,6 +213,32 @@ export function postContract(make: MakeStore): void {
       expect(await read({ bytesMax: 100 })).toEqual(["11 10", "10"])
       expect(await read({ direction: "newer", bytesMax: 1 })).toEqual(["8", "8"])
       expect(await read({ bytesMax: 200 })).toEqual(["11 10 9 8", undefined])
+    })
+
+    test("posts are read by their ids in the order of these, and a read of many bytes says where it stopped", async () => {
+      const ids = ["9", "10", large[1], "11"] as PostId[]
+      const posts = ids.map((id) => aPost(id, "7", { envelope: "ä".repeat(25), core: `c${id}` }))
+      await store.append(
+        posts.map((post) => ({ post, matches: [] })),
+        1,
+      )
+      const read = async (range: Partial<PostsByIdRange>) => {
+        const found = await store.postsById({ ids, bytesMax: 1_000, shape: "envelope", ...range })
+        expect(found.damaged).toEqual([])
+        return [found.posts.map(({ id }) => id).join(" "), found.stoppedAt]
+      }
+      expect(await read({})).toEqual([ids.join(" "), undefined])
+      expect(await read({ ids: ["11", "404", "9", "10"] as PostId[] })).toEqual(["11 9 10", undefined])
+      expect(await read({ ids: ["404"] as PostId[] })).toEqual(["", undefined])
+      expect(await read({ bytesMax: 1 })).toEqual(["9", "9"])
+      expect(await read({ bytesMax: 100 })).toEqual(["9 10", "10"])
+      expect(await read({ bytesMax: 101 })).toEqual([`9 10 ${large[1]}`, large[1]])
+      expect(await read({ bytesMax: 150 })).toEqual([`9 10 ${large[1]}`, large[1]])
+      expect(await read({ bytesMax: 200 })).toEqual([ids.join(" "), undefined])
+      // Ids after the last that are not stored do not count as more.
+      expect(await read({ ids: ["9", "404"] as PostId[], bytesMax: 1 })).toEqual(["9", undefined])
+      const { posts: cores } = await store.postsById({ ids: ids.slice(0, 1), bytesMax: 1, shape: "core" })
+      expect(cores).toEqual([{ id: "9", json: "c9" }])
     })
 
     test("a post is read by its id, with its matches in the logs of all apps or of one", async () => {

@@ -5,6 +5,7 @@
 import { describe } from "vitest"
 import { accountingContract } from "./accounting-contract.ts"
 import { appContract } from "./app-contract.ts"
+import { arrivalContract } from "./arrival-contract.ts"
 import { attemptContract } from "./attempt-contract.ts"
 import { changeContract } from "./change-contract.ts"
 import { deadLetterContract } from "./dead-letter-contract.ts"
@@ -18,6 +19,7 @@ import { retentionContract } from "./retention-contract.ts"
 import { ruleContract } from "./rule-contract.ts"
 import { sessionContract } from "./session-contract.ts"
 import type { MakeStore } from "./store-under-test.ts"
+import { userContract } from "./user-contract.ts"
 import { webhookContract } from "./webhook-contract.ts"
 
 /** The tests that a store passes. */
@@ -29,6 +31,8 @@ export function storeContract(name: string, make: MakeStore): void {
     webhookContract(make)
     linkContract(make)
     postContract(make)
+    arrivalContract(make)
+    userContract(make)
     matchLogContract(make)
     progressContract(make)
     attemptContract(make)

@@ -6,11 +6,12 @@ import { DatabaseSync } from "node:sqlite"
 import fc from "fast-check"
 import { afterEach, beforeEach, expect, test } from "vitest"
 import type { Attempt } from "../../model/attempt.ts"
-import type { AppId, LinkId, MatchSeq, ReplayId, RuleId, UserId, WebhookId } from "../../model/ids.ts"
+import type { AppId, LinkId, MatchSeq, PostId, ReplayId, RuleId, UserId, WebhookId } from "../../model/ids.ts"
 import { noKnownTime } from "../../model/known-time.ts"
 import type { PostShape } from "../../model/post.ts"
 import type { StoredRule } from "../../model/rule.ts"
 import { aLink, anApp, aPost, aToken, aWebhook, liveRules, newestPosts } from "../contract/fixtures.ts"
+import type { ArrivalPosition } from "../port/arrival-store.ts"
 import type { Store } from "../store.ts"
 import { StoreDamaged } from "../store-faults.ts"
 import { audited } from "./serving/audited.testing.ts"
@@ -122,6 +123,12 @@ async function timeline(store: Store, shape: PostShape = "core", scanMax = 100) 
   })
 }
 
+/** All posts by their ids. */
+async function byIds(store: Store, shape: PostShape = "core") {
+  const ids = Array.from({ length: postCount }, (_, index) => idOf(index + 1) as PostId)
+  return store.postsById({ ids, bytesMax: 1_000_000, shape })
+}
+
 /** Numbers of the entries that are returned without their posts. */
 async function withoutPost(store: Store, shape: PostShape = "core"): Promise<readonly number[]> {
   const [logged, owed] = [await entries(store, shape), await store.retries(link, shape)]
@@ -148,6 +155,8 @@ test("a flipped bit in a post's default fields is found wherever they are shown"
   await using store = await openEmbeddedStore({ file })
   expect(await withoutPost(store)).toEqual([3])
   expect(await withoutPost(store, "envelope")).toEqual([])
+  expect(await byIds(store)).toMatchObject({ posts: { length: postCount - 1 }, damaged: [idOf(3)] })
+  expect(await byIds(store, "envelope")).toMatchObject({ posts: { length: postCount }, damaged: [] })
   expect((await audited(file)).damage).toContain(`posts: post ${idOf(3)} is not as it was stored`)
 })
 
@@ -168,6 +177,7 @@ test("a flipped bit in the whole envelope of a post is found wherever that is sh
   expect(await withoutPost(store, "envelope")).toEqual([3])
   expect(await withoutPost(store)).toEqual([])
   expect(await timeline(store, "envelope")).toMatchObject({ damaged: [idOf(3)] })
+  expect(await byIds(store, "envelope")).toMatchObject({ posts: { length: postCount - 1 }, damaged: [idOf(3)] })
   const recent = await newestPosts(store, 100)
   expect(recent).toHaveLength(postCount - 1)
   expect(recent.map(({ id }) => id)).not.toContain(idOf(3))
@@ -253,6 +263,38 @@ test("the scan of an unreadable timeline ends at its bound", async () => {
     stoppedAt: idOf(6),
     fault: expect.any(StoreDamaged) as StoreDamaged,
   })
+  expect(await byIds(store)).toEqual({
+    posts: [],
+    damaged: Array.from({ length: postCount }, (_, index) => idOf(index + 1)),
+    fault: expect.any(StoreDamaged) as StoreDamaged,
+  })
+})
+
+test("damaged posts, and those that cannot be read, are named in the order of arrival, and passed", async () => {
+  flip((placesOf(envelopeOf(3))[0] ?? -1) + 40, 5)
+  {
+    await using store = await openEmbeddedStore({ file })
+    const { posts, damaged } = await store.arrivedPosts({ limit: 4, bytesMax: 1_000_000 })
+    expect([posts.map(({ id }) => id), damaged]).toEqual([[idOf(1), idOf(2), idOf(4)], [idOf(3)]])
+    const last = await store.arrivedPosts({ limit: 1, bytesMax: 1_000_000 })
+    expect((await store.arrivedPosts({ limit: 1, bytesMax: 1, after: last.position })).posts).toMatchObject([
+      { id: idOf(2) },
+    ])
+  }
+  const bytes = Buffer.from(healthy)
+  const at = placesOf(envelopeOf(1))[0] ?? 0
+  bytes.fill(0xff, at - (at % pageBytes), at - (at % pageBytes) + 64)
+  writeFileSync(file, bytes)
+  await using store = await openEmbeddedStore({ file })
+  const named: string[] = []
+  for (let after: ArrivalPosition | undefined; ;) {
+    const { posts, damaged, position } = await store.arrivedPosts({ limit: 3, bytesMax: 1_000_000, after })
+    expect(posts).toEqual([])
+    if (position === undefined) break
+    named.push(...damaged)
+    after = position
+  }
+  expect(named).toEqual(Array.from({ length: postCount }, (_, index) => idOf(index + 1)))
 })
 
 /** Changes the closed file past everything that keeps it whole. */
@@ -517,12 +559,12 @@ async function showsOnlyWhatWasStored(store: Store): Promise<boolean> {
       expect([postId, rulesJson, postJson]).toEqual([idOf(seq), rulesOf(seq), textOf(seq)])
       shown += 1
     }
-    for (const { id, json } of (await timeline(store, shape)).posts) {
+    for (const { id, json } of [...(await timeline(store, shape)).posts, ...(await byIds(store, shape)).posts]) {
       expect(json).toBe(textOf(Number(BigInt(id) - firstId)))
       shown += 1
     }
   }
-  return shown === 6 * postCount + 7
+  return shown === 8 * postCount + 7
 }
 
 /** An error of the store's or of SQLite's, and not one of this test's. */

@@ -1,6 +1,6 @@
 /** The embedded store as an engine: one SQLite file in a data directory, with a thread that writes. */
 import { lstatSync, statSync } from "node:fs"
-import { dirname } from "node:path"
+import { dirname, join } from "node:path"
 import type { MessagePort } from "node:worker_threads"
 import { systemClock } from "../../runtime/clock.ts"
 import type {
@@ -23,6 +23,8 @@ import { openEmbeddedStore, openEmbeddedStoreThrough, openToRead } from "./servi
 import { examineStore } from "./serving/examined-store.ts"
 import { ReadFaults } from "./connection/read-faults.ts"
 import { storeFault } from "./connection/sqlite-faults.ts"
+import { openEmbeddedSearchIndex } from "./search/embedded-search-index.ts"
+import { searchName } from "./search/search-file.ts"
 import { readStoredRows } from "./serving/stored-rows.ts"
 import { allChanges } from "./serving/write-port.ts"
 import { startStoreWriter } from "./serving/writer-thread.ts"
@@ -68,6 +70,10 @@ export const opener: StoreOpener = {
     return opened(dirname(settings.file), openEmbeddedStoreThrough(writePort, settings))
   },
   openReadAccess: (data) => openToRead(data as ReadAccessData),
+  openSearchIndex: (data, settings) => {
+    const directory = dirname((data as ReadAccessData).file)
+    return opened(directory, openEmbeddedSearchIndex(join(directory, searchName), settings))
+  },
 }
 
 /** Longest that the doctor waits until it is known whether the disk reads all of the store. Ours: it reads all of it too. */
@@ -97,6 +103,9 @@ function storeFiles(directory: string): StoreFiles {
       { name: storeName, mayBeLink: true },
       { name: `${storeName}-wal`, mayBeLink: false },
       { name: `${storeName}-shm`, mayBeLink: false },
+      { name: searchName, mayBeLink: false },
+      { name: `${searchName}-wal`, mayBeLink: false },
+      { name: `${searchName}-shm`, mayBeLink: false },
       { name: "server.lock", mayBeLink: false, isLock: true },
     ],
     lock: (options) => {

@@ -12,6 +12,7 @@ import type { ServedStore, StoreAccess, StoreEngine, StoreOpener } from "../engi
 import { systemClock } from "../../runtime/clock.ts"
 import { soleLeases } from "../leases.ts"
 import type { Store, StoreChange } from "../store.ts"
+import { MemorySearchIndex } from "./memory-search-index.testing.ts"
 import { MemoryState, MemoryStore } from "./memory-store.testing.ts"
 
 /** The engine of an in-memory store of its own, which lives as long as the engine. */
@@ -36,6 +37,7 @@ export const opener: StoreOpener = {
   module: import.meta.url,
   openAccess: async (data) => storeThrough(data as MessagePort),
   openReadAccess: async (data) => storeThrough(data as MessagePort),
+  openSearchIndex: async () => new MemorySearchIndex(),
 }
 
 function serve(store: MemoryStore): ServedStore {

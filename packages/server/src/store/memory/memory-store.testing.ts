@@ -38,6 +38,7 @@ import type { LinkMatch, RedeliveryOutcome } from "../../model/redelivery.ts"
 import type { Replay, ReplayProgress } from "../../model/replay.ts"
 import type { AddedRule, RuleChange, RuleMatches, RuleSelector, StoredRule } from "../../model/rule.ts"
 import type { StoredWebhook } from "../../model/webhook.ts"
+import { userWords } from "../../model/user.ts"
 import { systemClock, type Clock } from "../../runtime/clock.ts"
 import { endedReplaysMax, gapsPerLinkMax } from "../bounds.ts"
 import { lastIdBefore, type NewEpoch } from "../epochs.ts"
@@ -51,15 +52,27 @@ import { expire, redeliverDead, redeliverMatches, type RedeliverableMatch } from
 import { RetryRoom } from "../ledger/retry-room.ts"
 import { addRules } from "../ledger/rule-additions.ts"
 import { afterRecheck, trimEnd, trimStep, type Recheck } from "../ledger/trim.ts"
+import { newestUsers, usersToWrite, type UserRow } from "../ledger/user-changes.ts"
+import type { FoundUser, UsernamesRange, UserWordsRange, UserWordsScan } from "../port/user-store.ts"
+import { foundUser, wordsScanOf } from "../rows/user.ts"
 import type { LinkLease } from "../leases.ts"
 import type { KeysetRange } from "../keyset-range.ts"
 import type { MatchRange, TrimmedLog } from "../port/match-log.ts"
-import type { PostsRange, PostsScan, UserPostsRange, UserPostsScan } from "../port/post-store.ts"
+import type { ArrivalPosition, ArrivalRange, ArrivedPosts } from "../port/arrival-store.ts"
+import type {
+  PostsByIdRange,
+  PostsByIdRead,
+  PostsRange,
+  PostsScan,
+  UserPostsRange,
+  UserPostsScan,
+} from "../port/post-store.ts"
 import type { ReplacedSecrets } from "../port/app-store.ts"
 import type { Store, StoreChange } from "../store.ts"
 import type { StoreAudit } from "../store-audit.ts"
 import type { TrimmedMatches } from "../port/retention-store.ts"
 import { EndedSessionExpiry } from "../ended-sessions.ts"
+import { numbersOf, positionOf } from "../rows/arrival.ts"
 
 /** Items read in one turn of the event loop. */
 const turnItemsMax = 500
@@ -100,6 +113,8 @@ interface Log {
 interface KeptPost extends Omit<AcceptedPost, "core" | "envelope"> {
   readonly core: string
   readonly envelope: string
+  /** How many posts had been accepted with it. */
+  readonly arrival: number
 }
 
 /** The contents of a store. Several stores may be open on one. */
@@ -122,6 +137,7 @@ export class MemoryState {
   readonly posts = new Map<PostId, KeptPost>()
   /** Known users, each with whether the ids of all their posts hold the posts' times. */
   readonly users = new Map<UserId, boolean>()
+  readonly userObjects = new Map<UserId, UserRow>()
   postsAccepted = 0
   postsTrimmed = 0
   deadLettersMade = 0
@@ -249,7 +265,7 @@ export class MemoryStore implements Store {
   async deleteToken(hash: Uint8Array): Promise<boolean> {
     const key = Buffer.from(hash).toString("hex")
     const token = this.#state.tokens.get(key)
-    if (token === undefined || token.appId !== undefined) return false
+    if (token === undefined || token.kind === "app") return false
     this.#state.tokens.delete(key)
     return this.#announceIf(true)
   }
@@ -258,9 +274,9 @@ export class MemoryStore implements Store {
     for (const token of tokens) this.#state.tokens.set(Buffer.from(token.hash).toString("hex"), token)
   }
 
-  #deleteTokens(appId: AppId): void {
+  #deleteTokens(appId: AppId, kinds: readonly StoredToken["kind"][] = ["app", "user"]): void {
     for (const [hash, token] of this.#state.tokens) {
-      if (token.appId === appId) this.#state.tokens.delete(hash)
+      if (token.appId === appId && kinds.includes(token.kind)) this.#state.tokens.delete(hash)
     }
   }
 
@@ -280,7 +296,7 @@ export class MemoryStore implements Store {
     for (const { id, consumerSecretSealed, tokens } of apps) {
       const app = this.#state.apps.get(id)
       if (app !== undefined) this.#state.apps.set(id, { ...app, consumerSecretSealed })
-      this.#deleteTokens(id)
+      this.#deleteTokens(id, ["app"])
       this.#addTokens(tokens)
     }
     for (const { id, signingKeySealed, previousKeySealed: keySealed } of webhooks) {
@@ -888,6 +904,7 @@ export class MemoryStore implements Store {
       }
       return true
     })
+    this.#saveUsers(batch.map(({ post }) => post).filter((_, index) => accepted[index]))
     if (changed.size > 0) this.#announce({ kind: "matches", appIds: [...changed] })
     return accepted
   }
@@ -998,11 +1015,71 @@ export class MemoryStore implements Store {
   // Posts.
 
   #addPost(post: AcceptedPost): void {
-    this.#state.posts.set(post.id, keptPost(post))
     this.#state.postsAccepted += 1
+    this.#state.posts.set(post.id, keptPost(post, this.#state.postsAccepted))
     for (const id of post.userIds) if (!this.#state.users.has(id)) this.#state.users.set(id, true)
     const { id, authorId, createdAtMs } = post
     if (authorId !== undefined && !holdsTime(id, createdAtMs)) this.#state.users.set(authorId, false)
+  }
+
+  #saveUsers(posts: readonly AcceptedPost[]): void {
+    for (const row of usersToWrite(newestUsers(posts), this.#state.userObjects.values())) {
+      this.#state.userObjects.set(row.id, row)
+    }
+  }
+
+  async takeUsers(posts: readonly AcceptedPost[]): Promise<void> {
+    this.#saveUsers(posts)
+  }
+
+  // No version of this store kept posts without their users.
+  async userFill(): Promise<PostId | undefined> {
+    return undefined
+  }
+
+  /** Users with their usernames, one for each username. */
+  #owners(): UserRow[] {
+    const owners = new Map<string, UserRow>()
+    const bySight = [...this.#state.userObjects.values()].toSorted(
+      (a, b) => a.seenAtMs - b.seenAtMs || (BigInt(a.id) < BigInt(b.id) ? -1 : 1),
+    )
+    for (const user of bySight) owners.set(user.username, user)
+    return [...owners.values()]
+  }
+
+  async usersById(ids: readonly UserId[]): Promise<readonly FoundUser[]> {
+    return ids.flatMap((id) => this.#state.userObjects.get(id) ?? []).map(foundUser)
+  }
+
+  async usersByName(usernames: readonly string[]): Promise<readonly FoundUser[]> {
+    return this.#owners()
+      .filter(({ username }) => usernames.includes(username))
+      .map(foundUser)
+  }
+
+  async usersByPrefix({ prefix, after, limit }: UsernamesRange): Promise<readonly FoundUser[]> {
+    const from = after === undefined ? "" : (this.#state.userObjects.get(after)?.username ?? "")
+    return this.#owners()
+      .filter(({ username }) => username.startsWith(prefix) && username > from)
+      .toSorted((a, b) => (a.username < b.username ? -1 : 1))
+      .slice(0, limit)
+      .map(foundUser)
+  }
+
+  async usersByWords({
+    words: [first = "", ...others],
+    below,
+    limit,
+    scanMax,
+  }: UserWordsRange): Promise<UserWordsScan> {
+    const withFirst = [...this.#state.userObjects.values()].filter(
+      ({ id, object }) => userWords(object).includes(first) && (below === undefined || BigInt(id) < BigInt(below)),
+    )
+    const rows = newestFirst(withFirst)
+      .slice(0, scanMax)
+      .map(({ id, object }) => ({ id, words: others.filter((word) => userWords(object).includes(word)).length }))
+    const { ids, ...scan } = wordsScanOf(rows, { others: others.length, limit, scanMax })
+    return { users: await this.usersById(ids), ...scan }
   }
 
   async isUserKnown(id: UserId): Promise<boolean> {
@@ -1043,6 +1120,20 @@ export class MemoryStore implements Store {
   async post(id: PostId): Promise<StoredPost | undefined> {
     const post = this.#state.posts.get(id)
     return post && { id, json: post.envelope }
+  }
+
+  async postsById({ ids, shape, bytesMax }: PostsByIdRange): Promise<PostsByIdRead> {
+    const posts: StoredPost[] = []
+    let bytes = 0
+    for (const id of ids) {
+      const post = this.#state.posts.get(id)
+      if (post === undefined) continue
+      const last = posts.at(-1)
+      if (last !== undefined && bytes >= bytesMax) return { posts, damaged: [], stoppedAt: last.id }
+      posts.push({ id, json: post[shape] })
+      bytes += Buffer.byteLength(post[shape])
+    }
+    return { posts, damaged: [] }
   }
 
   async posts(range: PostsRange): Promise<PostsScan> {
@@ -1087,6 +1178,26 @@ export class MemoryStore implements Store {
       bytes += Buffer.byteLength(envelope)
       if (bytes >= bytesMax) return
     }
+  }
+
+  async arrivedPosts({ after, limit, bytesMax }: ArrivalRange): Promise<ArrivedPosts> {
+    const [passed] = numbersOf(after, ["0"]).map(Number)
+    const posts: StoredPost[] = []
+    let position: ArrivalPosition | undefined
+    let bytes = 0
+    const later = [...this.#state.posts.values()].filter(({ arrival }) => arrival > (passed ?? 0))
+    for await (const { id, envelope, arrival } of inTurns(later)) {
+      posts.push({ id, json: envelope })
+      position = positionOf(arrival)
+      bytes += Buffer.byteLength(envelope)
+      if (posts.length === limit || bytes >= bytesMax) break
+    }
+    return { posts, damaged: [], ...(position !== undefined && { position }) }
+  }
+
+  async arrivalHead(): Promise<ArrivalPosition | undefined> {
+    const newest = [...this.#state.posts.values()].at(-1)
+    return newest && positionOf(newest.arrival)
   }
 
   async trimPosts({
@@ -1161,9 +1272,9 @@ function isSelected(dead: DeadLetter, selector: DeadLetterSelector): boolean {
   return dead.webhookId === webhookId && dead.deadLetteredAtMs >= sinceMs
 }
 
-function keptPost(post: AcceptedPost): KeptPost {
+function keptPost(post: AcceptedPost, arrival: number): KeptPost {
   const textOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString()
-  return { ...post, core: textOf(post.core), envelope: textOf(post.envelope) }
+  return { ...post, core: textOf(post.core), envelope: textOf(post.envelope), arrival }
 }
 
 function isTaken(post: KeptPost, range: UserPostsRange): boolean {

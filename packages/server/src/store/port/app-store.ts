@@ -7,7 +7,7 @@ export interface ReplacedSecrets {
   readonly apps: readonly {
     readonly id: AppId
     readonly consumerSecretSealed: Uint8Array
-    /** All that the app has from then on. */
+    /** All that the app has from then on, but for the tokens of its users, which stay. */
     readonly tokens: readonly StoredToken[]
   }[]
   readonly webhooks: readonly {

@@ -24,6 +24,27 @@ export interface PostsRange extends KeysetRange<PostId>, ReadFor {
   readonly bytesMax: number
 }
 
+/** Posts by their ids. */
+export interface PostsByIdRange extends ReadFor {
+  /** Each once. Posts are read in this order. */
+  readonly ids: readonly PostId[]
+  /** Most bytes of the posts. The last one may exceed it, so that there is always one. */
+  readonly bytesMax: number
+  readonly shape: PostShape
+}
+
+/** Those of the posts that are stored. */
+export interface PostsByIdRead {
+  /** In the order of the ids. */
+  readonly posts: readonly StoredPost[]
+  /** The last post that was read, when the bytes ended the read and there are more after it; else absent. */
+  readonly stoppedAt?: PostId
+  /** Damaged posts, and those that cannot be read, which are not in `posts`. */
+  readonly damaged: readonly PostId[]
+  /** Why some of them cannot be read; absent when all can. */
+  readonly fault?: unknown
+}
+
 /** A part of a list of posts. */
 export interface PostsScan {
   /** Newest first, as envelopes, at most `limit`. */
@@ -69,6 +90,8 @@ export interface PostStore {
   isUserKnown(id: UserId, reader?: string): Promise<boolean>
   /** A post as its envelope. Throws `RecordDamaged` for a damaged one. */
   post(id: PostId, reader?: string): Promise<StoredPost | undefined>
+  /** Posts by their ids; ids that are not stored are passed over. Each version of an edited post has its own id. */
+  postsById(range: PostsByIdRange): Promise<PostsByIdRead>
   /** A page of all posts, by id. */
   posts(range: PostsRange): Promise<PostsScan>
   /**

@@ -9,7 +9,7 @@ import { beginEpochIn } from "../nouns/log-epochs.ts"
 /** Notes the identity of the database that a store is in. When the store was in another one, a new epoch begins. Returns it. */
 export async function adoptDatabase(database: ClusterDatabase): Promise<string> {
   const identity = await identityOf(database)
-  if ((await notedIn(database)) !== identity) await database.write((transaction) => adopt(transaction))
+  if ((await notedIn(database))?.identity !== identity) await database.write((transaction) => adopt(transaction))
   return identity
 }
 
@@ -18,19 +18,23 @@ async function adopt(transaction: WriteTransaction): Promise<void> {
   await transaction.script("LOCK TABLE database_identity IN EXCLUSIVE MODE")
   const identity = await identityOf(transaction)
   const noted = await notedIn(transaction)
-  if (noted === identity) return
-  if (noted !== undefined) await beginEpochIn(transaction, chooseEpoch(systemClock, systemRandom))
-  await noteDatabase(transaction)
+  if (noted?.identity === identity) return
+  if (noted === undefined) return noteDatabase(transaction)
+  // No append of the era before may commit after this.
+  await transaction.script("LOCK TABLE ONLY posts IN SHARE ROW EXCLUSIVE MODE")
+  await beginEpochIn(transaction, chooseEpoch(systemClock, systemRandom))
+  await noteDatabase(transaction, noted.era + 1)
 }
 
-/** Notes, as part of a transaction, that the store is in this database. */
-export async function noteDatabase(transaction: WriteTransaction): Promise<void> {
+/** Notes, as part of a transaction, that the store is in this database, and in how many others it was before. */
+export async function noteDatabase(transaction: WriteTransaction, era = 0): Promise<void> {
   await transaction.run("DELETE FROM database_identity")
-  await transaction.run("INSERT INTO database_identity (identity) VALUES ($1)", await identityOf(transaction))
+  const identity = await identityOf(transaction)
+  await transaction.run("INSERT INTO database_identity (identity, era) VALUES ($1, $2)", identity, era)
 }
 
-async function notedIn(queries: Queries): Promise<string | undefined> {
-  return (await queries.row<{ identity: string }>("SELECT identity FROM database_identity"))?.identity
+function notedIn(queries: Queries): Promise<{ readonly identity: string; readonly era: number } | undefined> {
+  return queries.row("SELECT identity, era FROM database_identity")
 }
 
 function identityOf(queries: Queries): Promise<string> {

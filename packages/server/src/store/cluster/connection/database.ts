@@ -30,6 +30,8 @@ export interface Queries {
   rows<Row>(sql: string, ...values: readonly SqlValue[]): Promise<readonly Row[]>
   /** The first row. */
   row<Row>(sql: string, ...values: readonly SqlValue[]): Promise<Row | undefined>
+  /** As `rows`, by a statement that is planned for these values and is not kept. */
+  rowsOnce<Row>(sql: string, ...values: readonly SqlValue[]): Promise<readonly Row[]>
   /** The number of rows that the statement changed. */
   run(sql: string, ...values: readonly SqlValue[]): Promise<number>
 }
@@ -98,6 +100,10 @@ export class ClusterDatabase implements Queries, AsyncDisposable {
 
   async rows<Row>(sql: string, ...values: readonly SqlValue[]): Promise<readonly Row[]> {
     return rowsOf(await this.#query(prepared(sql, values)))
+  }
+
+  async rowsOnce<Row>(sql: string, ...values: readonly SqlValue[]): Promise<readonly Row[]> {
+    return rowsOf(await this.#query(unprepared(sql, values)))
   }
 
   async row<Row>(sql: string, ...values: readonly SqlValue[]): Promise<Row | undefined> {
@@ -239,6 +245,10 @@ class ClientTransaction implements WriteTransaction {
     return rowsOf(await this.#client.query(prepared(sql, values)))
   }
 
+  async rowsOnce<Row>(sql: string, ...values: readonly SqlValue[]): Promise<readonly Row[]> {
+    return rowsOf(await this.#client.query(unprepared(sql, values)))
+  }
+
   async row<Row>(sql: string, ...values: readonly SqlValue[]): Promise<Row | undefined> {
     return (await this.rows<Row>(sql, ...values))[0]
   }
@@ -286,7 +296,11 @@ function prepared(sql: string, values: readonly SqlValue[]): pg.QueryConfig {
     name = createHash("sha256").update(sql).digest("base64url").slice(0, 20)
     statementNames.set(sql, name)
   }
-  return { name, text: sql, values: values.map(storable) }
+  return { name, ...unprepared(sql, values) }
+}
+
+function unprepared(sql: string, values: readonly SqlValue[]): pg.QueryConfig {
+  return { text: sql, values: values.map(storable) }
 }
 
 /** PostgreSQL's texts hold no NUL. A NUL in hostile text becomes the replacement character. */

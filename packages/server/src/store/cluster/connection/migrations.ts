@@ -12,7 +12,8 @@
  * when the cluster was made with `--data-checksums`, and `sluice doctor` says when it was not.
  */
 import { StoreTooNew } from "../../store-faults.ts"
-import type { ClusterDatabase, WriteTransaction } from "./database.ts"
+import type { ClusterSettings } from "./connections.ts"
+import { ClusterDatabase, type WriteTransaction } from "./database.ts"
 
 const steps: readonly string[] = [
   `
@@ -327,6 +328,63 @@ const steps: readonly string[] = [
   UPDATE attempts SET outcome = 'too_large' WHERE outcome = 'too-large';
   ALTER TABLE dead_letters RENAME COLUMN died_at_ms TO dead_lettered_at_ms;
   `,
+  `
+  -- The order of arrival (nouns/arrivals.ts). Posts that are here already have this transaction, and are in the order of
+  -- their ids: no row is written for that. The default also counts for processes of the version before.
+  ALTER TABLE posts
+    ADD COLUMN arrival_era integer NOT NULL DEFAULT 0,
+    ADD COLUMN arrival_xid xid8 NOT NULL DEFAULT pg_current_xact_id(),
+    -- The place among the posts of the transaction.
+    ADD COLUMN arrival bigint NOT NULL DEFAULT 0;
+  -- In how many other databases the store was before.
+  ALTER TABLE database_identity ADD COLUMN era integer NOT NULL DEFAULT 0;
+  `,
+  `
+  -- A step of its own: reads would have to wait for the lock of the one before.
+  CREATE INDEX posts_by_arrival ON posts (arrival_era, arrival_xid, arrival, id);
+  `,
+  `
+  -- The search index of each version of the terms, and its partitions: a table for each, which is made when it is needed.
+  CREATE TABLE search_indexes (
+    terms_version integer PRIMARY KEY,
+    -- Up to where posts are in it. NULL: it is to be filled.
+    position text
+  );
+  CREATE TABLE search_partitions (
+    terms_version integer NOT NULL,
+    from_id bigint NOT NULL,
+    posts bigint NOT NULL,
+    last_id bigint NOT NULL,
+    PRIMARY KEY (terms_version, from_id)
+  );
+  `,
+  `
+  -- The newest object of each user that came with a post.
+  CREATE TABLE user_objects (
+    id bigint PRIMARY KEY,
+    -- Folded. The order of the database's locale would not be that of the embedded store.
+    username text COLLATE "C" NOT NULL,
+    -- When its post was made; may lag while the object stays the same.
+    seen_at_ms bigint NOT NULL,
+    -- CRC-32 of the object, by which an unchanged one is known.
+    fingerprint bigint NOT NULL,
+    object text NOT NULL
+  -- A changed object mostly is as long as the one before it.
+  ) WITH (fillfactor = 80);
+  CREATE INDEX user_objects_by_name ON user_objects (username);
+  -- Words of names, by which users are found. Derived of the objects.
+  CREATE TABLE user_words (
+    word text COLLATE "C" NOT NULL,
+    user_id bigint NOT NULL,
+    PRIMARY KEY (word, user_id)
+  );
+  -- One row while users are still to be taken from the posts that were stored before this version, up to this id.
+  CREATE TABLE user_fill (up_to bigint NOT NULL);
+  INSERT INTO user_fill SELECT max(id) FROM posts HAVING max(id) IS NOT NULL;
+
+  -- Of a token that acts for a user of its app.
+  ALTER TABLE tokens ADD COLUMN user_id bigint;
+  `,
 ]
 
 /** Version of the store that this program writes. */
@@ -335,10 +393,14 @@ export const storeVersion = steps.length
 /** A number that only Sluice takes an advisory lock of: "sluice" in ASCII. */
 const migrationLock = "126943972910949"
 
+/** Longest that a step may take: an index of all posts takes longer to make than any other statement. Ours. */
+const stepMsMax = 6 * 3_600_000
+
 /** Takes the steps that are missing. Throws `StoreTooNew` when the store was made by a newer program. */
-export async function migrate(database: ClusterDatabase): Promise<void> {
+export async function migrate(database: ClusterDatabase, settings: ClusterSettings): Promise<void> {
   if ((await versionOf(database)) === storeVersion) return
-  while (await database.write(takeStep));
+  await using patient = new ClusterDatabase({ ...settings, poolMax: 1, statementMsMax: stepMsMax }, () => undefined)
+  while (await patient.write(takeStep));
 }
 
 /** As `migrate`, within a transaction: other processes that open the store wait for its end. */

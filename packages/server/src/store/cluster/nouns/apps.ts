@@ -1,7 +1,6 @@
 /** Apps and their tokens. */
 import type { AppReads, AppWrites } from "../../port/app-store.ts"
 import type { App, StoredToken } from "../../../model/app.ts"
-import type { AppId } from "../../../model/ids.ts"
 import { appColumns, tokenColumns, type TokenRow } from "../../rows/app.ts"
 import { recordOf } from "../../rows/record.ts"
 import {
@@ -68,7 +67,8 @@ export function createAppWrites(database: ClusterDatabase, { clock }: WriteConte
           app.id,
         )
         if (rotated === 0) return false
-        await replaceTokens(transaction, app.id, tokens)
+        await transaction.run("DELETE FROM tokens WHERE app_id = $1", app.id)
+        await insertTokens(transaction, tokens)
         return transaction.announceControl()
       }),
 
@@ -78,7 +78,9 @@ export function createAppWrites(database: ClusterDatabase, { clock }: WriteConte
         await refuseServed(transaction)
         for (const { id, consumerSecretSealed, tokens } of apps) {
           await transaction.run("UPDATE apps SET consumer_secret = $1 WHERE id = $2", consumerSecretSealed, id)
-          await replaceTokens(transaction, id, tokens)
+          // Tokens of users are not derived of the key.
+          await transaction.run("DELETE FROM tokens WHERE app_id = $1 AND kind = 'app'", id)
+          await insertTokens(transaction, tokens)
         }
         for (const { id, signingKeySealed, previousKeySealed = null } of webhooks) {
           await transaction.run(
@@ -106,23 +108,19 @@ export function createAppWrites(database: ClusterDatabase, { clock }: WriteConte
 
     createToken: (token) => database.write((transaction) => insertTokens(transaction, [token])),
 
-    deleteToken: (hash) => database.runControl("DELETE FROM tokens WHERE hash = $1 AND app_id IS NULL", hash),
+    deleteToken: (hash) => database.runControl("DELETE FROM tokens WHERE hash = $1 AND kind <> 'app'", hash),
   }
 }
 
-async function replaceTokens(transaction: WriteTransaction, appId: AppId, tokens: readonly StoredToken[]) {
-  await transaction.run("DELETE FROM tokens WHERE app_id = $1", appId)
-  await insertTokens(transaction, tokens)
-}
-
 async function insertTokens(transaction: WriteTransaction, tokens: readonly StoredToken[]): Promise<void> {
-  for (const { hash, kind, appId = null, createdAtMs } of tokens) {
+  for (const { hash, kind, appId = null, userId = null, createdAtMs } of tokens) {
     await transaction.run(
-      "INSERT INTO tokens (hash, kind, app_id, created_at_ms) VALUES ($1, $2, $3, $4)",
+      "INSERT INTO tokens (hash, kind, app_id, created_at_ms, user_id) VALUES ($1, $2, $3, $4, $5)",
       hash,
       kind,
       appId,
       createdAtMs,
+      userId,
     )
   }
 }

@@ -12,7 +12,7 @@ import type { WriteTransaction } from "../connection/database.ts"
 /** How long a process lives without a renewal. Ours: with the time between two, links move within 10 s of a death. */
 export const livesMs = 6_000
 
-const tasks: readonly PeriodicTask[] = ["retention", "challenges"]
+const tasks: readonly PeriodicTask[] = ["retention", "challenges", "search index"]
 
 /** The leases of a process after a renewal. */
 interface Held {

@@ -9,6 +9,8 @@ import { scanFilterOf } from "../../rows/post.ts"
 import { columnsOf } from "../../rows/record.ts"
 import type { Queries, WriteTransaction } from "../connection/database.ts"
 import { textArray } from "../connection/text-array.ts"
+import { currentEra } from "./arrivals.ts"
+import { saveUsers } from "./users.ts"
 
 /** Most rows that one statement of a long read returns. Ours: some milliseconds. */
 const chunkRowsMax = 500
@@ -26,6 +28,16 @@ export function createPostReads(queries: Queries): PostStore {
     },
 
     post: (id) => queries.row<StoredPost>(`SELECT id, envelope AS "json" FROM posts WHERE id = $1`, id),
+
+    async postsById({ ids, shape, bytesMax }) {
+      const rows = await queries.rows<StoredPost & { readonly found: number }>(byIds[shape], ids, bytesMax)
+      const last = rows.at(-1)
+      return {
+        posts: rows.map(({ id, json }) => ({ id, json })),
+        damaged: [],
+        ...(last !== undefined && rows.length < last.found && { stoppedAt: last.id }),
+      }
+    },
 
     async posts({ direction, from, limit, bytesMax }) {
       const read = direction === "newer" ? readNewer : readOlder
@@ -54,6 +66,20 @@ export function createPostReads(queries: Queries): PostStore {
     },
   }
 }
+
+/** Posts in the order of their ids, as many as the bytes allow. The database sums them up, so it sends no more. */
+function byIdsSql(shape: PostShape): string {
+  return `
+    SELECT id, json, found FROM (
+      SELECT id, json, place, count(*) OVER () AS found,
+        sum(octet_length(json)) OVER (ORDER BY place ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS bytes
+      FROM (
+        SELECT posts.id, ${shape} AS json, place
+        FROM unnest($1::bigint[]) WITH ORDINALITY AS given (id, place) JOIN posts ON posts.id = given.id) AS stored) AS sized
+    WHERE bytes IS NULL OR bytes < $2 ORDER BY place`
+}
+
+const byIds = { core: byIdsSql("core"), envelope: byIdsSql("envelope") }
 
 /** A part of the list of all posts. */
 interface PostsPart {
@@ -179,19 +205,19 @@ export async function insertPosts(
   const given = [...byId.values()]
   // By id, so that of two transactions with the same posts one waits for the other, and never each for the other.
   const inserted = await transaction.rows<{ id: PostId }>(
-    `INSERT INTO posts (id, author_id, created_at_ms, is_reply, is_repost, core, envelope)
-     SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::boolean[], $5::boolean[], $6::text[], $7::text[])
-       AS given (id, author_id, created_at_ms, is_reply, is_repost, core, envelope)
+    `INSERT INTO posts (id, author_id, created_at_ms, is_reply, is_repost, core, envelope, arrival, arrival_era)
+     SELECT given.*, ${currentEra}
+     FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::boolean[], $5::boolean[], $6::text[], $7::text[])
+       WITH ORDINALITY AS given (id, author_id, created_at_ms, is_reply, is_repost, core, envelope, arrival)
      ORDER BY given.id ON CONFLICT (id) DO NOTHING RETURNING id`,
     ...columnsOf(given, ["id", "authorId", "createdAtMs", "isReply", "isRepost"]),
     textArray(given.map(({ core }) => core)),
     textArray(given.map(({ envelope }) => envelope)),
   )
   const newIds = new Set(inserted.map(({ id }) => id))
-  await insertUsers(
-    transaction,
-    given.filter(({ id }) => newIds.has(id)),
-  )
+  const newPosts = given.filter(({ id }) => newIds.has(id))
+  await insertUsers(transaction, newPosts)
+  await saveUsers(transaction, newPosts)
   return newIds
 }
 

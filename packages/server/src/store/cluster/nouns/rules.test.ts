@@ -15,8 +15,9 @@ let rules: ReturnType<typeof createRuleReads> & ReturnType<typeof createRuleWrit
 
 beforeEach(async () => {
   server = await createTestDatabase()
-  database = new ClusterDatabase({ url: server.url, poolMax: 4, statementMsMax: 30_000 }, () => undefined)
-  await migrate(database)
+  const settings = { url: server.url, poolMax: 4, statementMsMax: 30_000 }
+  database = new ClusterDatabase(settings, () => undefined)
+  await migrate(database, settings)
   apps = createAppWrites(database, { clock: { nowMs: () => 1 } })
   rules = { ...createRuleReads(database), ...createRuleWrites(database) }
   for (const id of [app, other]) await apps.createApp(anApp(id), [])

@@ -17,8 +17,9 @@ let links: ReturnType<typeof createLinkWrites>
 // Link 31 needs the matches 3 and 6, link 32 the matches 3 and 4. Nothing needs 5. Retention has passed 5.
 beforeEach(async () => {
   server = await createTestDatabase()
-  database = new ClusterDatabase({ url: server.url, poolMax: 4, statementMsMax: 30_000 }, () => undefined)
-  await migrate(database)
+  const settings = { url: server.url, poolMax: 4, statementMsMax: 30_000 }
+  database = new ClusterDatabase(settings, () => undefined)
+  await migrate(database, settings)
   await createAppWrites(database, { clock: { nowMs: () => 1 } }).createApp(anApp(app), [])
   webhooks = createWebhookWrites(database)
   links = createLinkWrites(database)

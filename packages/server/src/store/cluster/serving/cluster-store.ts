@@ -39,7 +39,7 @@ interface OpenOptions {
 export async function openClusterStore(settings: ClusterSettings, options: OpenOptions): Promise<ClusterStore> {
   const store = joinClusterStore(settings, options)
   try {
-    await migrate(store.database)
+    await migrate(store.database, settings)
     await adoptDatabase(store.database)
     return store
   } catch (error) {

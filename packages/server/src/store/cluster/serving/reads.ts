@@ -1,6 +1,7 @@
 /** The reading side of the PostgreSQL store: the reads of all nouns. Each statement sees one moment of the database. */
 import type { StoreReads } from "../../store.ts"
 import { createAppReads } from "../nouns/apps.ts"
+import { createArrivalReads } from "../nouns/arrivals.ts"
 import { createAttemptReads } from "../nouns/attempts.ts"
 import type { Queries } from "../connection/database.ts"
 import { createDeadLetterReads } from "../nouns/dead-letters.ts"
@@ -14,6 +15,7 @@ import { createReplayReads } from "../nouns/replays.ts"
 import { createGapReads } from "../nouns/retention.ts"
 import { createSessionReads } from "../nouns/sessions.ts"
 import { createRuleReads } from "../nouns/rules.ts"
+import { createUserReads } from "../nouns/users.ts"
 import { createWebhookReads } from "../nouns/webhooks.ts"
 
 /** The reads of a store. */
@@ -31,6 +33,8 @@ export function createReads(queries: Queries): StoreReads {
     ...createReplayReads(queries),
     ...createMatchLogReads(queries),
     ...createPostReads(queries),
+    ...createArrivalReads(queries),
+    ...createUserReads(queries),
     ...createKnownTimeReads(queries),
     // PostgreSQL checks its pages itself, so no row is found damaged here.
     damagedRecords: async () => [],

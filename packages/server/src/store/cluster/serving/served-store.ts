@@ -36,6 +36,7 @@ import { listenForHints } from "./hints.ts"
 import { ClusterLeases } from "./leases.ts"
 import { migrate, storeVersion, versionOf } from "../connection/migrations.ts"
 import { ensurePartitions } from "../nouns/partitions.ts"
+import { openClusterSearchIndex } from "../search/cluster-search-index.ts"
 import { isServerLost } from "../connection/postgres-faults.ts"
 import { createReads } from "./reads.ts"
 import { ClusterLimits } from "../nouns/shared-limits.ts"
@@ -44,6 +45,9 @@ import { clusterLinkStates } from "../nouns/shared-link-states.ts"
 
 /** Connections of the intake thread: one appends while the next batch is prepared. */
 const intakePool = 2
+
+/** Connections of the search index: one fills it while others search. */
+const searchPool = 3
 
 /** Other users of one connection each: leases, the listener for hints, and once in an hour partitions. */
 const singleConnections = 3
@@ -90,6 +94,10 @@ export const opener: StoreOpener = {
   async openReadAccess(data) {
     const { settings, sender } = data as AccessData
     return joinClusterStore({ ...settings, poolMax: 1 }, { sender })
+  },
+  async openSearchIndex(data, indexSettings) {
+    const { settings } = data as AccessData
+    return openClusterSearchIndex({ ...settings, poolMax: searchPool }, indexSettings)
   },
 }
 
@@ -196,7 +204,7 @@ async function prepareDatabase(settings: ClusterSettings, warn: ServeSettings["w
   const server = await inspectServer(database, settings, { joining: 1 })
   refuseUnsafeServer(server, place)
   for (const { text, advice } of server.warnings) warn({ text: `The database ${place} ${text}`, advice })
-  await migrate(database)
+  await migrate(database, settings)
   return await adoptDatabase(database)
 }
 

@@ -70,6 +70,8 @@ const oneUsersPosts = {
   excludeReposts: false,
 } as const
 
+const ten = { limit: 10, bytesMax: 1_000_000 }
+
 const hot: readonly (readonly [name: string, work: (sized: Sized) => Promise<unknown>])[] = [
   [
     "an append",
@@ -78,7 +80,16 @@ const hot: readonly (readonly [name: string, work: (sized: Sized) => Promise<unk
   ["a read of the log's end", (sized) => sized.read((reads) => reads.matches(rangeAfter(sized.posts - 10)))],
   ["a read of the log's beginning", (sized) => sized.read((reads) => reads.matches(rangeAfter(0)))],
   ["the head of a log", (sized) => sized.read((reads) => reads.head(app))],
+  [
+    "posts by their ids",
+    (sized) => sized.read((reads) => reads.postsById({ ids: ["7", "99"] as PostId[], bytesMax: 1_000, shape: "core" })),
+  ],
   ["a page of a user's posts", (sized) => sized.read((reads) => reads.userPosts(oneUsersPosts))],
+  [
+    "a read after the newest post that arrived",
+    (sized) => sized.read(async (reads) => reads.arrivedPosts({ ...ten, after: await reads.arrivalHead() })),
+  ],
+  ["a read of the first posts that arrived", (sized) => sized.read((reads) => reads.arrivedPosts(ten))],
   ["a post", (sized) => sized.read((reads) => reads.post("7" as PostId))],
   ["a save of deliveries", ({ writes }) => writes.saveProgress([progress(5, { delivered: 5 })])],
   ["a save of a retry", ({ writes }) => writes.saveProgress([progress(5, { retries: [aRetry(1)] })])],

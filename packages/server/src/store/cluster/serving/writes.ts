@@ -14,12 +14,13 @@ import { createReplayWrites } from "../nouns/replays.ts"
 import { createRetentionWrites } from "../nouns/retention.ts"
 import { createRuleWrites } from "../nouns/rules.ts"
 import { createSessionWrites } from "../nouns/sessions.ts"
+import { createUserWrites } from "../nouns/users.ts"
 import { createWebhookWrites } from "../nouns/webhooks.ts"
 
 /**
  * The writes of a store. A write that locks rows of several tables does so in this order, and by id within a table, so
- * that two seldom wait for each other: rule_history, apps, webhooks, posts, users, match_logs, links, then what belongs
- * to links.
+ * that two seldom wait for each other: rule_history, apps, webhooks, posts, users, user_objects, match_logs, links, then
+ * what belongs to links.
  */
 export function createWrites(database: ClusterDatabase, context: WriteContext): StoreWrites {
   return {
@@ -34,6 +35,7 @@ export function createWrites(database: ClusterDatabase, context: WriteContext): 
     ...createRedeliveryWrites(database),
     ...createReplayWrites(database),
     ...createAppend(database),
+    ...createUserWrites(database),
     ...createEpochWrites(database),
     ...createRetentionWrites(database, context),
     ...createKnownTimeWrites(database),

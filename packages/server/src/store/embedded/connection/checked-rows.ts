@@ -28,7 +28,7 @@ const checkedTables = {
     name: "'app ' || apps.id",
   },
   tokens: {
-    columns: "hash, kind, app_id, created_at_ms",
+    columns: "hash, kind, app_id, created_at_ms, user_id",
     name: "'the token whose SHA-256 begins with ' || lower(substr(hex(tokens.hash), 1, 12))",
   },
   ended_sessions: {
@@ -76,6 +76,10 @@ const checkedTables = {
   log_epochs: {
     columns: "app_id, from_seq, epoch",
     name: "'the epoch from match ' || log_epochs.from_seq || ' of app ' || log_epochs.app_id || ' on'",
+  },
+  user_objects: {
+    columns: "id, username, seen_at_ms, fingerprint, object",
+    name: "'user ' || user_objects.id",
   },
   given_ids: { columns: "one, last_id", name: "'the last id that was given'" },
 } as const satisfies Readonly<Record<string, CheckedTable>>

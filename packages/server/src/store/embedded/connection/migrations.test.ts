@@ -8,6 +8,8 @@ import type { AttemptOutcome } from "@sluice/api"
 import { audited } from "../serving/audited.testing.ts"
 import { defineRowChecksum, settingChecked } from "./checked-rows.ts"
 import { openEmbeddedStore } from "../serving/embedded-store.ts"
+import { aPost } from "../../contract/fixtures.ts"
+import type { ArrivalPosition } from "../../port/arrival-store.ts"
 import { storeVersion } from "./migrations.ts"
 import { makeVersion1 } from "./version-1.testing.ts"
 import {
@@ -74,6 +76,10 @@ async function expectCarriedOver(): Promise<void> {
     const found = await store.userPosts({ ...scan, userId: userId as UserId, shape: "core" })
     expect(found).toMatchObject({ posts: [{ id }], damaged: [] })
   }
+  const arrived = await store.arrivedPosts({ limit: 10, bytesMax: 1_000_000 })
+  expect(arrived.posts.map(({ id }) => id)).toEqual(["2", "3", "9007199254740993"])
+  const [newest] = (await store.posts({ direction: "older", limit: 1, bytesMax: 1 })).posts
+  expect(await store.userFill(), "users are to be taken from all posts").toBe(newest?.id)
   expect(await audited(file)).toMatchObject({
     damage: [],
     posts: { accepted: 3, trimmed: 0, stored: 3 },
@@ -86,6 +92,23 @@ test("a store of the first version is upgraded, with all its data", async () => 
   await expectCarriedOver()
   expect(versionOf()).toBe(storeVersion)
   await expectCarriedOver()
+})
+
+test("posts from before there was an order of arrival are in the order of their ids, before all later ones", async () => {
+  makeVersion1(file)
+  await using store = await openEmbeddedStore({ file })
+  const read = async (after?: ArrivalPosition) => {
+    const { posts, position } = await store.arrivedPosts({ limit: 2, bytesMax: 1_000_000, after })
+    return [posts.map(({ id }) => id).join(" "), position] as const
+  }
+  const [first, position] = await read()
+  const head = await store.arrivalHead()
+  await store.append([{ post: aPost("4"), matches: [] }], 1)
+  await store.append([{ post: aPost("1"), matches: [] }], 1)
+  const [second, next] = await read(position)
+  expect([first, second, (await read(next))[0]]).toEqual(["2 3", "9007199254740993 4", "1"])
+  expect((await read(head))[0]).toBe("4 1")
+  expect((await audited(file)).damage).toEqual([])
 })
 
 test("an upgrade that is killed half-way is completed by the next process", async () => {
@@ -141,6 +164,13 @@ test("outcomes of a store from before their renaming have their present names, a
       DROP TABLE ended_sessions;
       DROP TABLE known_time;
       DROP TABLE log_epochs;
+      DROP INDEX posts_by_arrival;
+      ALTER TABLE posts DROP COLUMN arrival;
+      DROP TABLE user_objects;
+      DROP TABLE user_words;
+      DROP TABLE user_fill;
+      ALTER TABLE tokens DROP COLUMN user_id;
+      UPDATE tokens SET checksum = row_checksum(hash, kind, app_id, created_at_ms);
       ALTER TABLE dead_letters RENAME COLUMN dead_lettered_at_ms TO died_at_ms;
       PRAGMA user_version = 3`)
   }

@@ -340,6 +340,41 @@ const steps: readonly string[] = [
   `,
   `${renameTooLarge()}
   ALTER TABLE dead_letters RENAME COLUMN died_at_ms TO dead_lettered_at_ms;`,
+  `
+  -- The order of arrival: how many posts had been accepted with this one. Those that are here already have 0, and are in
+  -- the order of their ids.
+  ALTER TABLE posts ADD COLUMN arrival INTEGER NOT NULL DEFAULT 0;
+  CREATE INDEX posts_by_arrival ON posts (arrival);
+  `,
+  `
+  -- The newest object of each user that came with a post.
+  CREATE TABLE user_objects (
+    id INTEGER PRIMARY KEY,
+    -- Folded.
+    username TEXT NOT NULL,
+    -- When its post was made; may lag while the object stays the same.
+    seen_at_ms INTEGER NOT NULL,
+    -- CRC-32 of the object, by which an unchanged one is known.
+    fingerprint INTEGER NOT NULL,
+    object TEXT NOT NULL,
+    checksum INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX user_objects_by_name ON user_objects (username);
+  -- Words of names, by which users are found. Derived of the objects.
+  CREATE TABLE user_words (
+    word TEXT NOT NULL,
+    user_id INTEGER NOT NULL,
+    PRIMARY KEY (word, user_id)
+  ) STRICT, WITHOUT ROWID;
+  -- One row while users are still to be taken from the posts that were stored before this version, up to this id.
+  CREATE TABLE user_fill (up_to INTEGER NOT NULL) STRICT;
+  INSERT INTO user_fill SELECT max(id) FROM posts HAVING max(id) IS NOT NULL;
+
+  -- Of a token that acts for a user of its app.
+  ALTER TABLE tokens ADD COLUMN user_id INTEGER;
+  UPDATE tokens SET checksum = row_checksum(hash, kind, app_id, created_at_ms, NULL)
+  WHERE checksum IS row_checksum(hash, kind, app_id, created_at_ms);
+  `,
 ]
 
 /**

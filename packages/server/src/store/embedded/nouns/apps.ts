@@ -41,8 +41,8 @@ export function createAppReads(db: DatabaseSync, { damaged }: ReadContext): Sync
   }
 }
 
-function tokenOf({ hash, kind, appId, createdAtMs }: TokenRow): StoredToken {
-  return recordOf({ hash, kind, appId, createdAtMs })
+function tokenOf({ hash, kind, appId, userId, createdAtMs }: TokenRow): StoredToken {
+  return recordOf({ hash, kind, appId, userId, createdAtMs })
 }
 
 /** The writes of apps and tokens. */
@@ -67,15 +67,16 @@ export function createAppWrites(db: DatabaseSync, { announceControl, clock }: Wr
   )
   const insertToken = prepare(db, insertChecked("tokens"))
   const deleteTokens = prepare(db, "DELETE FROM tokens WHERE app_id = ?")
-  const deleteToken = prepare(db, "DELETE FROM tokens WHERE hash = ? AND app_id IS NULL")
+  const deleteAppTokens = prepare(db, "DELETE FROM tokens WHERE app_id = ? AND kind = 'app'")
+  const deleteToken = prepare(db, "DELETE FROM tokens WHERE hash = ? AND kind <> 'app'")
   const noteIds = prepareNoteIds(db)
   const removeRules = prepareRemoveRules(db)
   const endReplays = prepareEndReplays(db)
 
   function insertTokens(tokens: readonly StoredToken[]): void {
-    for (const token of tokens) {
-      const app = token.appId === undefined ? null : BigInt(token.appId)
-      insertToken.run(token.hash, token.kind, app, token.createdAtMs)
+    for (const { hash, kind, appId, userId, createdAtMs } of tokens) {
+      const [app, user] = [appId, userId].map((id) => (id === undefined ? null : BigInt(id)))
+      insertToken.run(hash, kind, app ?? null, createdAtMs, user ?? null)
     }
   }
 
@@ -108,7 +109,8 @@ export function createAppWrites(db: DatabaseSync, { announceControl, clock }: Wr
     replaceSecrets({ apps, webhooks }) {
       for (const { id, consumerSecretSealed, tokens } of apps) {
         replaceSecret.run(consumerSecretSealed, BigInt(id))
-        deleteTokens.run(BigInt(id))
+        // Tokens of users are not derived of the key.
+        deleteAppTokens.run(BigInt(id))
         insertTokens(tokens)
       }
       for (const { id, signingKeySealed, previousKeySealed = null } of webhooks) {

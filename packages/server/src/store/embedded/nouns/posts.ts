@@ -12,6 +12,7 @@ import { scanFilterOf } from "../../rows/post.ts"
 import { bytesChecksum, headChecksum, textChecksum, type PostHead } from "../connection/checksums.ts"
 import { chunkBytesMax, chunkRowsMax, inChunks, textBytes } from "../connection/row-chunks.ts"
 import { columnsAs, prepare, type Statement } from "../connection/statements.ts"
+import { prepareSaveUsers } from "./users.ts"
 import type { ReadContext, SyncReads } from "../serving/sync-store.ts"
 
 interface PostRow {
@@ -122,8 +123,19 @@ export function createUserReads(
 }
 
 /** The reads of posts by id, of all users. */
-export function createPostReads(db: DatabaseSync): Pick<SyncReads, "post" | "posts"> {
+export function createPostReads(
+  db: DatabaseSync,
+  { faults }: Pick<ReadContext, "faults">,
+): Pick<SyncReads, "post" | "postsById" | "posts"> {
   const byId = prepare<PostRow>(db, `${selectPosts} WHERE posts.id = ?`)
+  // CROSS keeps the order of the ids. To sort by it, SQLite would gather the texts of all of them first.
+  const byIds = (shape: PostShape): Statement<PostRow> =>
+    prepare(
+      db,
+      `SELECT CAST (posts.id AS TEXT) AS id, ${shape} AS json, ${shape}_checksum AS checksum
+       FROM json_each(?) AS given CROSS JOIN posts ON posts.id = given.value`,
+    )
+  const byIdsOf = { core: byIds("core"), envelope: byIds("envelope") }
   const older = prepare<PostRow>(db, `${selectPosts} WHERE posts.id <= ? ORDER BY posts.id DESC LIMIT ?`)
   const newer = prepare<PostRow>(db, `${selectPosts} WHERE posts.id > ? ORDER BY posts.id LIMIT ?`)
   const isWhole = ({ id, json, checksum }: PostRow): boolean => textChecksum(id, json) === checksum
@@ -133,6 +145,50 @@ export function createPostReads(db: DatabaseSync): Pick<SyncReads, "post" | "pos
       if (row === undefined) return undefined
       if (!isWhole(row)) throw new RecordDamaged(`The post ${id} is not as it was stored.`)
       return { id: row.id, json: row.json }
+    },
+
+    async postsById({ ids, shape, bytesMax }) {
+      const statement = byIdsOf[shape]
+      const posts: StoredPost[] = []
+      const damaged: PostId[] = []
+      let bytes = 0
+      let last: PostId | undefined
+      let fault: unknown
+      /** Takes the posts of these ids; returns whether the bytes end the read before another one. */
+      const take = (some: readonly PostId[]): boolean => {
+        for (const row of statement.iterate(`[${some.join(",")}]`)) {
+          if (bytes >= bytesMax) return true
+          last = row.id
+          bytes += textBytes(row.json)
+          if (isWhole(row)) posts.push({ id: row.id, json: row.json })
+          else damaged.push(row.id)
+        }
+        return false
+      }
+      let isCut = false
+      try {
+        isCut = take(ids)
+      } catch (error) {
+        if (!isReadFault(error)) throw error
+        fault = error
+        // One by one, since a statement does not say which of its rows cannot be read.
+        for (const id of ids.slice(last === undefined ? 0 : ids.indexOf(last) + 1)) {
+          try {
+            isCut = take([id])
+          } catch (another) {
+            if (!isReadFault(another)) throw another
+            damaged.push(id)
+            last = id
+          }
+          if (isCut) break
+        }
+      }
+      return {
+        posts,
+        damaged,
+        ...(isCut && last !== undefined && { stoppedAt: last }),
+        ...(fault !== undefined && { fault: faults === undefined ? fault : await faults.named(fault) }),
+      }
     },
 
     posts({ direction, from, limit, bytesMax }) {
@@ -186,20 +242,23 @@ export function createRecentPosts(
 
 /**
  * Prepares the insertion of posts and the users that they show. It returns which of the posts are new: of those with one
- * id, stored or not, only the first is.
+ * id, stored or not, only the first is. The caller counts the new ones in `totals`, in the same transaction.
  */
 export function prepareInsertPosts(db: DatabaseSync): (posts: readonly AcceptedPost[]) => readonly boolean[] {
   // STRICT tables take no bytes for text, and a cast of bytes to text does not copy them.
   const insert = prepare(
     db,
     `INSERT OR IGNORE INTO posts (id, author_id, created_at_ms, is_reply, is_repost, core, envelope,
-       head_checksum, core_checksum, envelope_checksum)
-     VALUES (?, ?, ?, ?, ?, CAST (? AS TEXT), CAST (? AS TEXT), ?, ?, ?)`,
+       head_checksum, core_checksum, envelope_checksum, arrival)
+     VALUES (?, ?, ?, ?, ?, CAST (? AS TEXT), CAST (? AS TEXT), ?, ?, ?, ?)`,
   )
   const insertUsers = prepare(db, "INSERT OR IGNORE INTO users (id) SELECT value FROM json_each(?)")
+  const saveUsers = prepareSaveUsers(db)
   const noteOtherIds = prepare(db, "UPDATE users SET ids_hold_time = 0 WHERE id = ? AND ids_hold_time = 1")
+  // Not the greatest arrival of the posts: with the newest post, retention would delete it, and the number would come again.
+  const accepted = prepare<{ posts: number }>(db, "SELECT posts_accepted AS posts FROM totals")
 
-  function insertPost({ id, authorId, createdAtMs, core, envelope, ...kind }: AcceptedPost): boolean {
+  function insertPost({ id, authorId, createdAtMs, core, envelope, ...kind }: AcceptedPost, arrival: number): boolean {
     const [isReply, isRepost] = [kind.isReply ? 1 : 0, kind.isRepost ? 1 : 0]
     const inserted = insert.run(
       BigInt(id),
@@ -212,12 +271,18 @@ export function prepareInsertPosts(db: DatabaseSync): (posts: readonly AcceptedP
       headChecksum(id, { authorId: authorId ?? null, createdAtMs, isReply, isRepost }),
       bytesChecksum(id, core),
       bytesChecksum(id, envelope),
+      arrival,
     )
     return inserted === 1
   }
 
   return (posts) => {
-    const isNew = posts.map(insertPost)
+    let arrived = accepted.get()?.posts ?? 0
+    const isNew = posts.map((post) => {
+      const isInserted = insertPost(post, arrived + 1)
+      if (isInserted) arrived += 1
+      return isInserted
+    })
     const users = new Set<UserId>()
     const withOtherIds = new Set<UserId>()
     for (const [index, { id, authorId, createdAtMs, userIds }] of posts.entries()) {
@@ -228,6 +293,7 @@ export function prepareInsertPosts(db: DatabaseSync): (posts: readonly AcceptedP
     // Most are known, and most of a batch stand in it several times: one statement for all, each once.
     if (users.size > 0) insertUsers.run(`[${[...users].join(",")}]`)
     for (const userId of withOtherIds) noteOtherIds.run(BigInt(userId))
+    saveUsers(posts.filter((_, index) => isNew[index]))
     return isNew
   }
 }

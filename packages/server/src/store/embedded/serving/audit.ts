@@ -161,6 +161,7 @@ const remedies: { readonly [Table in CheckedName]?: string } = {
   links: "Nothing is sent over it. Unlink the webhook and link it again.",
   attempts: "It is left out of the history.",
   retries: "It is sent at once.",
+  user_objects: "It is not shown, until the user comes again changed or an hour later.",
 }
 
 function postNumbers(db: DatabaseSync): StoreAudit["posts"] {

@@ -147,6 +147,22 @@ test("the lock of a killed process ends with it", () => {
   lockDirectory(directory.path)[Symbol.dispose]()
 })
 
+test("posts keep the order in which they arrived when their process is killed, and later ones come after them", async () => {
+  const file = await newFile()
+  const at = (path: string): string => JSON.stringify(new URL(path, import.meta.url).href)
+  const script = `const { openEmbeddedStore } = await import(${at("./embedded-store.ts")})
+    const { aPost } = await import(${at("../../contract/fixtures.ts")})
+    const store = await openEmbeddedStore({ file: ${JSON.stringify(file)} })
+    for (const id of ["7", "9", "8"]) await store.append([{ post: aPost(id), matches: [] }], 1)
+    process.kill(process.pid, "SIGKILL")`
+  const killed = spawnSync(process.execPath, ["--input-type=module", "-e", script], { encoding: "utf8" })
+  expect(killed.signal, killed.stderr).toBe("SIGKILL")
+  await using store = await openEmbeddedStore({ file })
+  await store.append([{ post: aPost("6"), matches: [] }], 1)
+  const { posts } = await store.arrivedPosts({ limit: 10, bytesMax: 1_000_000 })
+  expect(posts.map(({ id }) => id)).toEqual(["7", "9", "8", "6"])
+})
+
 test("a control change by another process is announced once, within a second", async () => {
   const file = await newFile()
   const owner = await openEmbeddedStore({ file })

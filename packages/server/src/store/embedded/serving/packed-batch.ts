@@ -5,11 +5,12 @@
 import type { PostId, UserId } from "../../../model/ids.ts"
 import type { PostMatch } from "../../../model/match.ts"
 import type { AcceptedPost } from "../../../model/post.ts"
+import type { IncludedUser } from "../../../model/user.ts"
 
 /** Posts with their matches, as `StoreWrites.append` takes them. */
 type Batch = readonly { readonly post: AcceptedPost; readonly matches: readonly PostMatch[] }[]
 
-/** Each list has an element for each post. */
+/** Each list has an element for each post, but for those of users. */
 export interface PackedBatch {
   /** The core and the envelope of each post, one after the other. */
   readonly texts: Uint8Array<ArrayBuffer>
@@ -21,12 +22,21 @@ export interface PackedBatch {
   readonly isReply: readonly boolean[]
   readonly isRepost: readonly boolean[]
   readonly userIds: readonly (readonly UserId[])[]
+  readonly userObjects: readonly number[]
+  /** All user objects, one post's after the other's. */
+  readonly objects: {
+    readonly ids: readonly UserId[]
+    readonly usernames: readonly string[]
+    readonly begins: readonly number[]
+    readonly ends: readonly number[]
+  }
   readonly matches: readonly (readonly PostMatch[])[]
 }
 
 /** Packs a batch. The caller may reuse the memory of the posts' texts afterwards. */
 export function packBatch(batch: Batch): PackedBatch {
   const posts = batch.map(({ post }) => post)
+  const users = posts.flatMap((post) => post.users)
   const size = posts.reduce((sum, { core, envelope }) => sum + core.length + envelope.length, 0)
   const texts = new Uint8Array(size)
   let at = 0
@@ -45,6 +55,13 @@ export function packBatch(batch: Batch): PackedBatch {
     isReply: posts.map(({ isReply }) => isReply),
     isRepost: posts.map(({ isRepost }) => isRepost),
     userIds: posts.map(({ userIds }) => userIds),
+    userObjects: posts.map((post) => post.users.length),
+    objects: {
+      ids: users.map(({ id }) => id),
+      usernames: users.map(({ username }) => username),
+      begins: users.map(({ begin }) => begin),
+      ends: users.map((user) => user.end),
+    },
     matches: batch.map(({ matches }) => matches),
   }
 }
@@ -55,6 +72,18 @@ export function unpackBatch(packed: PackedBatch): Batch {
   const text = (bytes: number): Uint8Array => {
     end += bytes
     return packed.texts.subarray(end - bytes, end)
+  }
+  let usersEnd = 0
+  const usersOf = (count: number): readonly IncludedUser[] => {
+    const { ids, usernames, begins, ends } = packed.objects
+    const first = usersEnd
+    usersEnd += count
+    return ids.slice(first, usersEnd).map((id, index) => ({
+      id,
+      username: usernames[first + index] ?? "",
+      begin: begins[first + index] ?? 0,
+      end: ends[first + index] ?? 0,
+    }))
   }
   return packed.ids.map((id, index) => {
     const authorId = packed.authorIds[index]
@@ -67,6 +96,7 @@ export function unpackBatch(packed: PackedBatch): Batch {
       core: text(packed.coreBytes[index] ?? 0),
       envelope: text(packed.envelopeBytes[index] ?? 0),
       userIds: packed.userIds[index] ?? [],
+      users: usersOf(packed.userObjects[index] ?? 0),
     }
     return { post, matches: packed.matches[index] ?? [] }
   })

@@ -5,6 +5,7 @@ import type { FairRounds } from "../../../runtime/fair-rounds.ts"
 import { readerOf, type Reader } from "../../readers.ts"
 import type { StoreReads } from "../../store.ts"
 import { createAppReads } from "../nouns/apps.ts"
+import { createArrivalReads } from "../nouns/arrivals.ts"
 import { createAttemptReads } from "../nouns/attempts.ts"
 import { DamagedRows } from "../connection/checked-rows.ts"
 import { defaultCacheBytes } from "../connection/database.ts"
@@ -22,6 +23,7 @@ import { createReplayReads } from "../nouns/replays.ts"
 import { createGapReads } from "../nouns/retention.ts"
 import { createSessionReads } from "../nouns/sessions.ts"
 import { createRuleReads } from "../nouns/rules.ts"
+import { createUserObjectReads } from "../nouns/users.ts"
 import { prepare } from "../connection/statements.ts"
 import type { ReadContext, SyncReads } from "./sync-store.ts"
 import { createWebhookReads } from "../nouns/webhooks.ts"
@@ -62,8 +64,10 @@ export function createReads(
     ...createDeadLetterReads(db),
     ...createReplayReads(db, context),
     ...createMatchLogReads(db, context),
-    ...createPostReads(db),
+    ...createPostReads(db, context),
+    ...createArrivalReads(db, context),
     ...createUserReads(db, context),
+    ...createUserObjectReads(db),
     damagedRecords: () => context.damaged.names(),
     lastId: prepareLastId(db),
     controlVersion: () => version.get()?.version ?? 0,

@@ -13,6 +13,7 @@ import { createReplayWrites } from "../nouns/replays.ts"
 import { createTrimMatches, createTrimPosts } from "../nouns/retention.ts"
 import { createSessionWrites } from "../nouns/sessions.ts"
 import { createRuleWrites } from "../nouns/rules.ts"
+import { createUserWrites } from "../nouns/users.ts"
 import { prepare } from "../connection/statements.ts"
 import type { SyncWrites, WriteContext } from "./sync-store.ts"
 import { createWebhookWrites } from "../nouns/webhooks.ts"
@@ -43,6 +44,7 @@ export function createWrites(
     ...createRedeliveryWrites(db, context),
     ...createReplayWrites(db, context),
     ...createAppend(db, context),
+    ...createUserWrites(db),
     ...createEpochWrites(db, context),
     ...createTrimMatches(db, context),
     ...createTrimPosts(db),

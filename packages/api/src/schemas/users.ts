@@ -1,0 +1,73 @@
+/** Users: look-ups by id and by username, and search. */
+import { Type, type Static } from "typebox"
+import type { User } from "../envelope.ts"
+import { pageSizes, usersLookedUpMax } from "../limits.ts"
+import { Errors, exactly, Id, listOf, pageSize, PaginationToken, queryOf, selection, type WithPosts } from "./common.ts"
+
+/** Form of a username by which a caller names a user. Source: X's OpenAPI document 2.167. */
+const usernamePattern = "^[A-Za-z0-9_]{1,15}$"
+
+/** Form of a query for users. Source: X's OpenAPI document 2.167. */
+const userQueryPattern = "^[A-Za-z0-9_' ]{1,50}$"
+
+const Username = Type.String({ pattern: usernamePattern, description: "Without @. Case does not matter." })
+
+/** A user. Only the members that every user shows are checked; all other members pass. */
+const OpenUser = Type.Object({ id: Id, name: Type.String(), username: Type.String() }, { additionalProperties: true })
+
+/** Posts that the users have pinned. */
+const PinnedPosts = Type.Optional(Type.Object({}, { additionalProperties: true }))
+
+/** A user; or why there is none, in `errors`. */
+export const UserBody = Type.Object({ data: Type.Optional(OpenUser), includes: PinnedPosts, errors: Errors })
+export type UserBody = WithPosts<Static<typeof UserBody>, User>
+
+/** Users in the order of the request; `errors` names those who are not there, in the same order. */
+export const UsersBody = Type.Object({
+  data: Type.Optional(Type.Array(OpenUser)),
+  includes: PinnedPosts,
+  errors: Errors,
+})
+export type UsersBody = WithPosts<Static<typeof UsersBody>, readonly User[]>
+
+/** A page of users that a query finds. It may be short, or empty, with a `next_token`. */
+export const FoundUsersBody = Type.Object({
+  data: Type.Array(OpenUser),
+  includes: PinnedPosts,
+  meta: Type.Object({ next_token: Type.Optional(Type.String()) }),
+  errors: Errors,
+})
+export type FoundUsersBody = WithPosts<Static<typeof FoundUsersBody>, readonly User[]>
+
+/** Query parameters that choose the fields to show of users, and their pinned posts. */
+const userSelection = {
+  "user.fields": selection["user.fields"],
+  expansions: listOf(["pinned_tweet_id"]),
+  "tweet.fields": selection["tweet.fields"],
+}
+
+/** Query of one user. */
+export const UserQuery = queryOf(userSelection)
+
+const upToMax = { minItems: 1, maxItems: usersLookedUpMax, description: "Comma-separated." }
+
+/** Query of users by id. */
+export const UsersQuery = queryOf({ ids: Type.Array(Id, upToMax), ...userSelection })
+
+/** Query of users by username. */
+export const UsersByQuery = queryOf({ usernames: Type.Array(Username, upToMax), ...userSelection })
+
+/** Query of a search for users. */
+export const UserSearchQuery = queryOf({
+  query: Type.String({
+    pattern: userQueryPattern,
+    description: "Finds usernames that begin with it, and users with all its words in their names.",
+  }),
+  max_results: pageSize(pageSizes.userSearch),
+  next_token: PaginationToken,
+  pagination_token: PaginationToken,
+  ...userSelection,
+})
+
+/** Path parameters of the route of one user by username. */
+export const UsernameParams = exactly({ username: Username })

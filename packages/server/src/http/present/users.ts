@@ -1,0 +1,31 @@
+/** Users as response bodies. Their stored texts go in as they are, so a body is made as text. */
+import type { RenderedUsers, UserSearchPage } from "../../queries/users.ts"
+import { listOf } from "../../model/render-post.ts"
+import { presentErrors } from "../problems.ts"
+
+/** JSON text with one user, or with the errors alone. */
+export function presentUser(rendered: RenderedUsers): string {
+  return bodyOf(rendered, rendered.users[0])
+}
+
+/** JSON text with a list of users, or with the errors alone when all are missing. */
+export function presentUsers(rendered: RenderedUsers): string {
+  return bodyOf(rendered, rendered.users.length === 0 ? undefined : listOf(rendered.users))
+}
+
+/** JSON text of a page of a search. */
+export function presentFoundUsers(page: UserSearchPage): string {
+  const meta = page.nextToken === undefined ? {} : { next_token: page.nextToken }
+  return bodyOf(page, listOf(page.users), meta)
+}
+
+function bodyOf({ pinnedJson, missing }: RenderedUsers, dataJson: string | undefined, meta?: object): string {
+  const { errors } = presentErrors(missing)
+  const members = [
+    ...(dataJson === undefined ? [] : [`"data":${dataJson}`]),
+    ...(pinnedJson === undefined ? [] : [`"includes":{"tweets":${pinnedJson}}`]),
+    ...(errors === undefined ? [] : [`"errors":${JSON.stringify(errors)}`]),
+    ...(meta === undefined ? [] : [`"meta":${JSON.stringify(meta)}`]),
+  ]
+  return `{${members.join(",")}}`
+}

@@ -1,0 +1,77 @@
+/** Mentions of a user; quotes and reposts of a post. An unknown user or post is an error within a 200, as in timelines. */
+import { pageSizes, paths, pathOf } from "@sluice/api"
+import { MentionsQuery, PostByIdParams, PostsBody, QuotesQuery, RepostsQuery, UserParams } from "@sluice/api/schemas"
+import type { FastifyReply } from "fastify"
+import type { Static } from "typebox"
+import { asId, type PostId, type UserId } from "../../model/ids.ts"
+import { notFound, type Problem } from "../../model/problem.ts"
+import type { RelatedPostsOutcome, RelatedPostsRequest } from "../../queries/related-posts.ts"
+import { spanOf } from "../../queries/search-window.ts"
+import { appOf } from "../auth.ts"
+import { clientLeft, releaseWhen } from "../connections/client-left.ts"
+import type { HttpDeps, HttpServer } from "../deps.ts"
+import { presentPostsPage } from "../present/user-posts.ts"
+import { presentErrors } from "../problems.ts"
+import { responseSelectionOf, bearerRoute, boundParameters } from "./route-schema.ts"
+import { sendJson } from "./send-json.ts"
+
+/** Lists of posts that refer to a user or to a post. */
+export function relatedPostRoutes(server: HttpServer, { relatedPosts }: Pick<HttpDeps, "relatedPosts">): void {
+  /** GET /2/users/:id/mentions: a page of the posts that mention a user. */
+  server.get(
+    paths.mentions,
+    bearerRoute("List the posts that mention a user", PostsBody, { params: UserParams, querystring: MentionsQuery }),
+    async (request, reply) => {
+      const { id } = request.params
+      const left = clientLeft(reply.raw)
+      const page = requestOf(pathOf(paths.mentions, { id }), request.query, pageSizes.mentions.default)
+      const outcome = await relatedPosts.mentions(appOf(request).id, asId<UserId>(id), page, left)
+      return send(reply, outcome, notFound("user", "id", id), left)
+    },
+  )
+  /** GET /2/tweets/:id/quote_tweets: a page of the posts that quote a post. */
+  server.get(
+    paths.quotes,
+    bearerRoute("List the posts that quote a post", PostsBody, { params: PostByIdParams, querystring: QuotesQuery }),
+    async (request, reply) => {
+      const { id } = request.params
+      const { exclude = [] } = request.query
+      const left = clientLeft(reply.raw)
+      const page = { ...requestOf(pathOf(paths.quotes, { id }), request.query, pageSizes.quotes.default), exclude }
+      const outcome = await relatedPosts.quotes(appOf(request).id, asId<PostId>(id), page, left)
+      return send(reply, outcome, notFound("tweet", "id", id), left)
+    },
+  )
+  /** GET /2/tweets/:id/retweets: a page of the reposts of a post. */
+  server.get(
+    paths.reposts,
+    bearerRoute("List the reposts of a post", PostsBody, { params: PostByIdParams, querystring: RepostsQuery }),
+    async (request, reply) => {
+      const { id } = request.params
+      const left = clientLeft(reply.raw)
+      const page = requestOf(pathOf(paths.reposts, { id }), request.query, pageSizes.reposts.default)
+      const outcome = await relatedPosts.reposts(appOf(request).id, asId<PostId>(id), page, left)
+      return send(reply, outcome, notFound("tweet", "id", id), left)
+    },
+  )
+}
+
+/** Responds with a page, or with the problem when the user or the post is not known. */
+function send(reply: FastifyReply, outcome: RelatedPostsOutcome, unknown: Problem, left: AbortSignal) {
+  if (outcome === "unknown") return presentErrors([unknown])
+  releaseWhen(left, outcome.release)
+  return sendJson(reply, presentPostsPage(outcome))
+}
+
+type Query = Static<typeof MentionsQuery>
+
+function requestOf(endpoint: string, query: Query, defaultSize: number): RelatedPostsRequest {
+  return {
+    endpoint,
+    span: spanOf(query),
+    limit: query.max_results ?? defaultSize,
+    token: query.pagination_token,
+    selection: responseSelectionOf(query),
+    parameters: boundParameters(query),
+  }
+}

@@ -1,0 +1,206 @@
+/**
+ * Pages of the stored posts that a rule matches: search, and what is a search by another name (mentions, quotes,
+ * reposts).
+ *
+ *     by id        a token names the last post of the page, as in timelines
+ *     by relevancy a token names the moment of the first page and the place in its order; posts that came later have none
+ */
+import type { PageMeta } from "@sluice/api"
+import type { FieldSelection } from "../model/field-selection.ts"
+import type { AppId, PostId } from "../model/ids.ts"
+import type { StoredPost } from "../model/post.ts"
+import { renderPosts, shapeFor, type RenderedPosts } from "../model/render-post.ts"
+import { scannedPage } from "../paging/keyset-page.ts"
+import type { PageScope, PageTokens } from "../paging/page-token.ts"
+import type { Clock } from "../runtime/clock.ts"
+import type { SearchedRule } from "../search/post-search.ts"
+import { rankedMax } from "../search/rank-posts.ts"
+import type { Searches } from "../search/searches.ts"
+import { idEdgeOf } from "../store/id-bounds.ts"
+import type { KeysetRange } from "../store/keyset-range.ts"
+import type { PostStore } from "../store/port/post-store.ts"
+import { pageBytesMax, type HeldPages } from "./held-pages.ts"
+import { firstIdAt, type IdSpan } from "./search-window.ts"
+
+/** A request for one page, its parameters checked. */
+export interface PostSearchRequest {
+  /** The path, with the ids that are in it. */
+  readonly endpoint: string
+  readonly rule: SearchedRule
+  readonly span: IdSpan
+  /** The order of relevancy (`search/rank-posts.ts`), instead of the newest first. */
+  readonly isRanked: boolean
+  /** Pages lead back, too: those of X's searches do not. */
+  readonly leadsBack: boolean
+  /** Most posts on the page. */
+  readonly limit: number
+  /** Absent for the first page. */
+  readonly token: string | undefined
+  /** As in a token's scope. */
+  readonly tokenParameter?: PageScope["tokenParameter"]
+  readonly selection: FieldSelection
+  /** Canonical text of all parameters that a token is bound to. */
+  readonly parameters: string
+}
+
+/** A page of posts. */
+export interface PostSearchPage {
+  readonly posts: RenderedPosts
+  readonly meta: PageMeta
+  /** Posts that are not on the page, since what is stored of them is damaged. */
+  readonly damaged: readonly PostId[]
+  /** To be called when the response has been sent, or will not be. */
+  readonly release: () => void
+}
+
+/** Searches over stored posts, page by page. */
+export interface PostSearches {
+  /**
+   * One page. A search that meets its budget makes it short or empty: only the absence of `next_token` means the end. Waits
+   * as a page of a timeline does. Throws 400 for an invalid token, 429 when too many searches of the app wait, and 503 when
+   * too many pages do.
+   */
+  page(appId: AppId, request: PostSearchRequest, signal: AbortSignal): Promise<PostSearchPage>
+}
+
+interface PostSearchDeps {
+  readonly store: Pick<PostStore, "postsById">
+  readonly searches: Pick<Searches, "find" | "rank">
+  readonly tokens: PageTokens
+  readonly heldPages: HeldPages
+  readonly clock: Pick<Clock, "nowMs">
+}
+
+/** Searches over the posts of a store. */
+export function createPostSearches(deps: PostSearchDeps): PostSearches {
+  return {
+    async page(appId, request, signal) {
+      const bytes = await deps.heldPages.hold(appId, signal)
+      try {
+        const reading = new PageReading(deps, appId, request, signal)
+        const { items, meta } = request.isRanked ? await reading.byRelevancy() : await reading.byId()
+        const posts = await renderPosts(items, request.selection)
+        bytes.resize(posts.dataJson.length + (posts.includesJson?.length ?? 0))
+        return { posts, meta, damaged: [...reading.damaged], release: () => bytes.release() }
+      } catch (error) {
+        bytes.release()
+        throw error
+      }
+    },
+  }
+}
+
+interface Page {
+  readonly items: readonly StoredPost[]
+  readonly meta: PageMeta
+}
+
+/** Reads one page. */
+class PageReading {
+  readonly damaged = new Set<PostId>()
+  readonly #deps: PostSearchDeps
+  readonly #appId: AppId
+  readonly #request: PostSearchRequest
+  readonly #signal: AbortSignal
+
+  constructor(deps: PostSearchDeps, appId: AppId, request: PostSearchRequest, signal: AbortSignal) {
+    this.#deps = deps
+    this.#appId = appId
+    this.#request = request
+    this.#signal = signal
+  }
+
+  /** The newest first. */
+  async byId(): Promise<Page> {
+    const { rule, span, limit, token, leadsBack } = this.#request
+    const { items, meta } = await scannedPage<StoredPost>({
+      tokens: this.#deps.tokens,
+      scope: this.#scope(),
+      token,
+      limit,
+      scan: async (range) => {
+        const wanted = { ...within(span, range), limit: range.limit }
+        const found = await this.#deps.searches.find(this.#appId, rule, wanted, this.#signal)
+        for (const id of found.damaged) this.damaged.add(id)
+        // In the order of the search, so that what a page has no room for is what the next one begins with.
+        const isOlder = range.direction === "older"
+        const read = await this.#read(isOlder ? found.ids : found.ids.toReversed())
+        const { posts, stoppedAt = found.stoppedAt } = read
+        return { items: isOlder ? posts : posts.toReversed(), ...(stoppedAt !== undefined && { stoppedAt }) }
+      },
+    })
+    const { result_count, next_token, previous_token } = meta
+    return {
+      items,
+      meta: {
+        ...endsOf(items, result_count),
+        ...(next_token !== undefined && { next_token }),
+        ...(leadsBack && previous_token !== undefined && { previous_token }),
+      },
+    }
+  }
+
+  /** The most relevant first, of the posts until the moment of the first page. */
+  async byRelevancy(): Promise<Page> {
+    const { rule, span, limit, token } = this.#request
+    const { tokens, searches, clock } = this.#deps
+    const place = token === undefined ? undefined : BigInt(tokens.read(this.#scope(), token).from)
+    const nowMs = place === undefined ? clock.nowMs() : Number(place / placesOfMoment)
+    const begin = place === undefined ? 0 : Number(place % placesOfMoment)
+    const end = firstIdAt(nowMs + 1) - 1n
+    const ranked = await searches.rank(
+      this.#appId,
+      rule,
+      { above: span.above, upTo: end < span.upTo ? end : span.upTo },
+      this.#signal,
+    )
+    const ids = ranked.slice(begin, begin + limit)
+    const { posts, stoppedAt } = await this.#read(ids)
+    const next = begin + (stoppedAt === undefined ? ids.length : ids.indexOf(stoppedAt) + 1)
+    const from = (BigInt(nowMs) * placesOfMoment + BigInt(next)).toString()
+    return {
+      items: posts,
+      meta: {
+        ...endsOf(posts.toSorted(newestFirst), posts.length),
+        ...(next < ranked.length && { next_token: tokens.issue(this.#scope(), { direction: "older", from }) }),
+      },
+    }
+  }
+
+  async #read(ids: readonly PostId[]): Promise<{ posts: readonly StoredPost[]; stoppedAt?: PostId }> {
+    const shape = shapeFor(this.#request.selection)
+    const range = { ids, shape, bytesMax: pageBytesMax, reader: this.#appId }
+    const { posts, damaged, stoppedAt } = await this.#deps.store.postsById(range)
+    for (const id of damaged) this.damaged.add(id)
+    return { posts, ...(stoppedAt !== undefined && { stoppedAt }) }
+  }
+
+  #scope(): PageScope {
+    const { endpoint, parameters, tokenParameter } = this.#request
+    return { endpoint, appId: this.#appId, parameters, tokenParameter }
+  }
+}
+
+/** Places in an order of relevancy that a token tells apart, a power of two above `rankedMax`. */
+const placesOfMoment = BigInt(2 ** Math.ceil(Math.log2(rankedMax + 1)))
+
+/** The part of the span on the range's side of its place. */
+function within({ above, upTo }: IdSpan, { direction, from }: KeysetRange<PostId>) {
+  const edge = idEdgeOf(direction, from)
+  if (direction === "older") return { direction, above, upTo: edge < upTo ? edge : upTo }
+  return { direction, above: edge > above ? edge : above, upTo }
+}
+
+/** The number of posts on a page, and the newest and the oldest of them. */
+function endsOf(newestToOldest: readonly StoredPost[], resultCount: number): PageMeta {
+  const [newest, oldest] = [newestToOldest.at(0), newestToOldest.at(-1)]
+  return {
+    result_count: resultCount,
+    ...(newest && { newest_id: newest.id }),
+    ...(oldest && { oldest_id: oldest.id }),
+  }
+}
+
+function newestFirst(a: StoredPost, b: StoredPost): number {
+  return BigInt(a.id) < BigInt(b.id) ? 1 : -1
+}

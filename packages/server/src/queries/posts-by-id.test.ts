@@ -1,0 +1,156 @@
+import { afterEach, beforeEach, expect, test } from "vitest"
+import { createRecordedEvents } from "../delivery/links/link-harness.testing.ts"
+import { presentPostById, presentPostsById } from "../http/present/posts-by-id.ts"
+import { defaultSelection, parseSelection } from "../model/field-selection.ts"
+import type { AppId, PostId } from "../model/ids.ts"
+import { aPost } from "../store/contract/fixtures.ts"
+import type { PostsByIdRange, PostsByIdRead } from "../store/port/post-store.ts"
+import type { Store } from "../store/store.ts"
+import { openTestedStore } from "../store/tested-store.testing.ts"
+import { temporaryDirectory, type TemporaryDirectory } from "../../../../test/support/temporary-directory.testing.ts"
+import { HeldPages } from "./held-pages.ts"
+import { createPostsById, type FoundPosts, type PostsById } from "./posts-by-id.ts"
+
+const app = "5" as AppId
+const { signal: always } = new AbortController()
+
+let directory: TemporaryDirectory
+let store: Store
+let heldPages: HeldPages
+/** The reads that the store was asked for. */
+let reads: PostsByIdRange[]
+let lookUps: PostsById
+
+beforeEach(async () => {
+  directory = await temporaryDirectory()
+  store = await openTestedStore(directory.path)
+  heldPages = new HeldPages()
+  reads = []
+  lookUps = withReads((range) => store.postsById(range))
+})
+
+afterEach(async () => {
+  await store[Symbol.asyncDispose]()
+  await directory.remove()
+})
+
+/** Look-ups in the store with another read of posts by their ids. */
+function withReads(
+  read: (range: PostsByIdRange) => Promise<PostsByIdRead>,
+  events = createRecordedEvents(),
+): PostsById {
+  const noted = new Proxy(store, {
+    get(target, name) {
+      if (name === "postsById") {
+        return (range: PostsByIdRange) => {
+          reads.push(range)
+          return read(range)
+        }
+      }
+      const value: unknown = Reflect.get(target, name)
+      return typeof value === "function" ? value.bind(target) : value
+    },
+  })
+  return createPostsById({ store: noted, heldPages, events })
+}
+
+async function insert(ids: readonly string[], bytes = 10): Promise<void> {
+  const text = "x".repeat(bytes)
+  const posts = ids.map((id) =>
+    aPost(id, "7", {
+      core: `{"id":"${id}","text":"${text}"}`,
+      envelope: `{"data":{"id":"${id}","text":"t","lang":"${text}"}}`,
+    }),
+  )
+  await store.append(
+    posts.map((post) => ({ post, matches: [] })),
+    0,
+  )
+}
+
+async function find(ids: readonly string[], selection = defaultSelection, by = lookUps): Promise<FoundPosts> {
+  const found = await by.find(app, { ids: ids as readonly PostId[], selection }, always)
+  found.release()
+  return found
+}
+
+function shownIds({ posts }: FoundPosts): readonly string[] {
+  return (JSON.parse(posts.dataJson) as { id: string }[]).map(({ id }) => id)
+}
+
+test("stored texts go in as they are, in the order of the ids, and unknown ids are named in that order", async () => {
+  await insert(["1", "2", "3"], 1)
+  const found = await find(["3", "404", "1", "403"])
+  expect(presentPostsById(found)).toMatch(
+    /^\{"data":\[\{"id":"3","text":"x"\},\{"id":"1","text":"x"\}\],"errors":\[.*\]\}$/,
+  )
+  expect(found.absent).toEqual([
+    { id: "404", why: "unknown" },
+    { id: "403", why: "unknown" },
+  ])
+  expect(presentPostById(await find(["2"]))).toBe('{"data":{"id":"2","text":"x"}}')
+  expect(presentPostById(await find(["404"]))).toMatch(/^\{"errors":\[/)
+  expect(presentPostsById(await find(["404"]))).toMatch(/^\{"errors":\[/)
+  expect(reads).toHaveLength(4)
+  expect(heldPages.bytes).toBe(0)
+})
+
+test.each([
+  ["default fields", defaultSelection],
+  ["another field", parseSelection({ "tweet.fields": "lang" })],
+])("large posts are read in parts, and those beyond the bytes of a page are named: %s", async (_, selection) => {
+  const ids = Array.from({ length: 12 }, (_each, index) => String(100 - index))
+  await insert(ids, 400_000)
+  const found = await find(["404", ...ids, "405"], selection)
+  expect(shownIds(found)).toEqual(ids.slice(0, 6))
+  expect(found.absent).toEqual([
+    { id: "404", why: "unknown" },
+    ...[...ids.slice(6), "405"].map((id) => ({ id, why: "no-room" })),
+  ])
+  expect(reads.map((range) => range.ids.length)).toEqual([14, 10])
+  expect(shownIds(await find(ids.slice(6), selection))).toEqual(ids.slice(6))
+})
+
+test("a post of any size is shown when it is the first", async () => {
+  await insert(["1", "2"], 3_000_000)
+  const found = await find(["1", "2"])
+  expect(shownIds(found)).toEqual(["1"])
+  expect(found.absent).toEqual([{ id: "2", why: "no-room" }])
+})
+
+test("damaged posts are named at their places, and why some cannot be read is reported", async () => {
+  await insert(["1", "3"])
+  const events = createRecordedEvents()
+  const fault = new Error("EIO")
+  const faulty = withReads(async (range) => {
+    const { posts } = await store.postsById(range)
+    return { posts, damaged: ["2" as PostId], fault }
+  }, events)
+  const found = await find(["404", "3", "2", "1"], defaultSelection, faulty)
+  expect(shownIds(found)).toEqual(["3", "1"])
+  expect(found.absent).toEqual([
+    { id: "404", why: "unknown" },
+    { id: "2", why: "damaged" },
+  ])
+  expect(JSON.parse(presentPostsById(found))).toMatchObject({
+    errors: [{ title: "Not Found Error" }, { title: "Damaged" }],
+  })
+  expect(events.failures).toEqual([{ where: "posts by id", error: fault }])
+})
+
+test("a look-up holds the bytes of a page while it reads, its own until it is released, and none after a fault", async () => {
+  await insert(["1"], 1_000)
+  let heldWhileReading = 0
+  const noting = withReads((range) => {
+    heldWhileReading = heldPages.bytes
+    return store.postsById(range)
+  })
+  const found = await noting.find(app, { ids: ["1" as PostId], selection: defaultSelection }, always)
+  expect(heldWhileReading).toBe(2_097_152)
+  expect(heldPages.bytes).toBe(found.posts.dataJson.length)
+  found.release()
+  expect(heldPages.bytes).toBe(0)
+  const failing = withReads(() => Promise.reject(new Error("the disk is gone")))
+  await expect(failing.find(app, { ids: ["1" as PostId], selection: defaultSelection }, always)).rejects.toThrow("gone")
+  expect(heldPages.bytes).toBe(0)
+})

@@ -1,0 +1,154 @@
+/**
+ * The span of ids that a search or a count asks for: its times and ids, the bounds of recent search, and X's sentences for
+ * those that are wrong.
+ *
+ * A post counts at the time that is in its id, as on X. Source of the sentences: recorded responses of X.
+ */
+import { firstSnowflake, snowflakeAtMs, snowflakeEpochMs } from "@sluice/api"
+import { instant } from "../model/date-time.ts"
+import { invalidRequests, type RequestFault } from "../model/problem.ts"
+import { idEnds } from "../store/id-bounds.ts"
+
+/** Times and ids of a request, as they were given. */
+export interface WindowParameters {
+  readonly start_time?: string | undefined
+  readonly end_time?: string | undefined
+  readonly since_id?: string | undefined
+  readonly until_id?: string | undefined
+}
+
+/** Ids: those over `above`, up to `upTo`, inclusive. */
+export interface IdSpan {
+  readonly above: bigint
+  readonly upTo: bigint
+}
+
+/** How far recent search and recent counts reach back. Source: docs.x.com, "Recent search". */
+export const recentMs = 7 * 86_400_000
+
+/** The first post. Source: a recorded 400. */
+const firstPostMs = Date.parse("2006-03-21T00:00:00Z")
+
+/**
+ * Checks the span of a request at `nowMs`. `reachMs`: how far it may reach back; absent: to the first post. Throws an
+ * invalid-request `Problem` that names each parameter that is wrong.
+ */
+export function checkWindow(parameters: WindowParameters, nowMs: number, reachMs?: number): void {
+  const faults = [
+    ...mixedFaults(parameters),
+    ...timeFaults(parameters, nowMs, reachMs),
+    ...idFaults(parameters, nowMs, reachMs),
+  ]
+  if (faults.length > 0) throw invalidRequests(faults)
+}
+
+/** The span of a search at `nowMs`. Throws as `checkWindow`. */
+export function searchSpan(parameters: WindowParameters, nowMs: number, reachMs?: number): IdSpan {
+  checkWindow(parameters, nowMs, reachMs)
+  const { above, upTo } = spanOf(parameters)
+  const floor = reachMs === undefined ? above : firstIdAt(nowMs - reachMs) - 1n
+  return { above: floor > above ? floor : above, upTo }
+}
+
+/** The span of these parameters, unchecked: in timelines ids may stand next to times. */
+export function spanOf({ start_time, end_time, since_id, until_id }: WindowParameters): IdSpan {
+  const lower = [idEnds.below]
+  const upper = [idEnds.above]
+  if (start_time !== undefined) lower.push(firstIdAt(Date.parse(start_time)) - 1n)
+  if (end_time !== undefined) upper.push(firstIdAt(Date.parse(end_time)) - 1n)
+  if (since_id !== undefined) lower.push(BigInt(since_id))
+  if (until_id !== undefined) upper.push(BigInt(until_id) - 1n)
+  return {
+    above: lower.reduce((a, b) => (a > b ? a : b)),
+    upTo: upper.reduce((a, b) => (a < b ? a : b)),
+  }
+}
+
+/** Times between which counts are made, Unix ms. */
+export interface CountedTimes {
+  readonly startMs: number
+  readonly endMs: number
+}
+
+/** How far before the request the counts of a request without an end reach. Source: recorded responses of X. */
+const countsLagMs = 10_000
+
+/** How far the counts of a request without a beginning reach back. Source: docs.x.com, "Full-archive counts". */
+const countedMs = 30 * 86_400_000
+
+const dayMs = 86_400_000
+
+/**
+ * The times of a count. Without an end, it ends ten seconds ago; without a beginning, recent counts begin seven days before
+ * their end, and all others at the midnight before the thirtieth day before it. Source: recorded responses of X.
+ */
+export function countedTimes(
+  { start_time, end_time, since_id, until_id }: WindowParameters,
+  nowMs: number,
+  reachMs?: number,
+): CountedTimes {
+  const untilMs = until_id === undefined ? undefined : snowflakeAtMs(until_id)
+  const sinceMs = since_id === undefined ? undefined : snowflakeAtMs(since_id)
+  const endMs = end_time === undefined ? (untilMs ?? nowMs - countsLagMs) : Date.parse(end_time)
+  if (start_time !== undefined) return { startMs: Date.parse(start_time), endMs }
+  if (sinceMs !== undefined) return { startMs: sinceMs, endMs }
+  if (reachMs !== undefined) return { startMs: endMs - reachMs, endMs }
+  return { startMs: Math.floor((endMs - countedMs) / dayMs) * dayMs, endMs }
+}
+
+/** The first id of a moment; below it are those of before. Ids from before snowflakes hold no time. */
+export function firstIdAt(atMs: number): bigint {
+  if (atMs <= firstPostMs) return 0n
+  const id = BigInt(Math.max(0, atMs - snowflakeEpochMs)) << 22n
+  return id > firstSnowflake ? id : firstSnowflake
+}
+
+/** X refuses ids next to times in searches, other than in timelines. */
+function mixedFaults({ start_time, end_time, since_id, until_id }: WindowParameters): readonly RequestFault[] {
+  const ids = { since_id, until_id }
+  const times = { start_time: start_time && minutes(start_time), end_time: end_time && minutes(end_time) }
+  const given = Object.entries({ ...ids, ...times }).filter(([, value]) => value !== undefined) as [string, string][]
+  const hasBoth = given.some(([name]) => name in ids) && given.some(([name]) => name in times)
+  if (!hasBoth) return []
+  const message = "Invalid use of 'since_id' or 'until_id' in conjunction with 'start_time' or 'end_time'."
+  return [{ message, parameters: Object.fromEntries(given.map(([name, value]) => [name, [value]])) }]
+}
+
+function timeFaults(
+  { start_time, end_time }: WindowParameters,
+  nowMs: number,
+  reachMs: number | undefined,
+): readonly RequestFault[] {
+  const floorMs = reachMs === undefined ? firstPostMs : nowMs - reachMs
+  const faultOf = (name: string, text: string | undefined): RequestFault | undefined => {
+    if (text === undefined) return undefined
+    const atMs = Date.parse(text)
+    const shown = minutes(text)
+    const refused = (rest: string): RequestFault => ({
+      message: `Invalid '${name}':'${shown}'. '${name}' must be ${rest}`,
+      parameters: { [name]: [shown] },
+    })
+    if (atMs < floorMs) return refused(`on or after ${minutes(instant(floorMs))}`)
+    return atMs > nowMs ? refused("a minimum of 10 seconds prior to the request time.") : undefined
+  }
+  return [faultOf("start_time", start_time), faultOf("end_time", end_time)].filter((fault) => fault !== undefined)
+}
+
+function idFaults(
+  { since_id: sinceId }: WindowParameters,
+  nowMs: number,
+  reachMs: number | undefined,
+): readonly RequestFault[] {
+  if (sinceId === undefined || reachMs === undefined) return []
+  const floor = firstIdAt(nowMs - reachMs)
+  if (BigInt(sinceId) >= floor) return []
+  const message =
+    `'since_id' must be a tweet id created after ${minutes(instant(nowMs - reachMs))}. ` +
+    `Please use a 'since_id' that is larger than ${floor}`
+  return [{ message, parameters: { since_id: [sinceId] } }]
+}
+
+/** A time as X repeats it: in UTC, to the minute. */
+function minutes(text: string): string {
+  return instant(Date.parse(text)).replace(/:\d\d\.\d{3}Z$/, "Z")
+}

@@ -1,0 +1,200 @@
+/**
+ * Users by id and by name, and search for them.
+ *
+ *     search: usernames that begin with the query, by name ─► users with all its words, the greatest id first
+ *
+ * A page ends in one of the two lists, and its token names the list and the last user, so users who come meanwhile move
+ * no others to another page. A user whose username begins with the query stands in the first list alone. A page that has looked at as
+ * many users as it may is short, or empty, with a token.
+ */
+import { paths } from "@sluice/api"
+import type { AppId, PostId, UserId } from "../model/ids.ts"
+import type { App } from "../model/app.ts"
+import type { StoredPost } from "../model/post.ts"
+import { damagedPost, damagedUser, notFound, type Problem } from "../model/problem.ts"
+import { listOf, objectJson, renderBarePost } from "../model/render-post.ts"
+import { membersOf } from "../model/json-text.ts"
+import { pinnedPostOf, searchWords, userWords } from "../model/user.ts"
+import type { PagePosition, PageTokens } from "../paging/page-token.ts"
+import type { PostStore } from "../store/port/post-store.ts"
+import type { FoundUser, UserReads } from "../store/port/user-store.ts"
+import { RecordDamaged } from "../store/store-faults.ts"
+
+/** Most users with a word that one page of a search looks at. Ours: some milliseconds. */
+const searchScanMax = 2_000
+
+/** The fields of users to show, and whether to include the posts that they have pinned. */
+export interface UserSelection {
+  readonly userFields: ReadonlySet<string>
+  readonly postFields: ReadonlySet<string>
+  readonly includesPinned: boolean
+}
+
+/** Users whom a request names, in its order. */
+export type NamedUsers = {
+  readonly parameter: "id" | "ids" | "username" | "usernames"
+  readonly names: readonly string[]
+}
+
+/** Users as JSON texts, and what is missing. */
+export interface RenderedUsers {
+  readonly users: readonly string[]
+  /** JSON text of the array of pinned posts; absent when there are none. */
+  readonly pinnedJson?: string
+  /** A problem for each user and each pinned post that is not there or damaged, in the order of the request. */
+  readonly missing: readonly Problem[]
+}
+
+/** A search for users, its parameters checked. */
+export interface UserSearch {
+  readonly query: string
+  /** Most users on the page. */
+  readonly limit: number
+  /** Absent for the first page. */
+  readonly token: { readonly parameter: "next_token" | "pagination_token"; readonly text: string } | undefined
+  readonly selection: UserSelection
+  /** Canonical text of all parameters that a token is bound to. */
+  readonly parameters: string
+}
+
+/** A page of a search. */
+export interface UserSearchPage extends RenderedUsers {
+  readonly nextToken?: string
+}
+
+/** Look-ups of users. */
+export interface Users {
+  named(named: NamedUsers, selection: UserSelection, reader: AppId): Promise<RenderedUsers>
+  /** The user of an app's token: as stored, else what is known without that. */
+  own(user: { readonly app: App; readonly userId: UserId }, selection: UserSelection): Promise<RenderedUsers>
+  /** Throws 400 for an invalid token. */
+  search(search: UserSearch, appId: AppId): Promise<UserSearchPage>
+}
+
+/** Look-ups in a store. */
+export function createUsers(deps: {
+  readonly store: UserReads & Pick<PostStore, "post">
+  readonly tokens: PageTokens
+}): Users {
+  const { store, tokens } = deps
+
+  async function render(
+    found: readonly (FoundUser | Problem)[],
+    { userFields, postFields, includesPinned }: UserSelection,
+    reader: AppId,
+  ): Promise<RenderedUsers> {
+    const missing: Problem[] = []
+    const shown: string[] = []
+    for (const user of found) {
+      if (!("id" in user)) missing.push(user)
+      else if (user.json === undefined) missing.push(damagedUser(user.id))
+      else shown.push(user.json)
+    }
+    const fields = includesPinned ? new Set([...userFields, "pinned_tweet_id"]) : userFields
+    const users = shown.map((json) => objectJson(membersOf(json), fields))
+    if (!includesPinned) return { users, missing }
+    const pinned: string[] = []
+    for (const id of new Set(shown.flatMap((json) => pinnedPostOf(json) ?? []))) {
+      const post = await readPinned(id, reader)
+      if ("json" in post) pinned.push(renderBarePost(post.json, postFields))
+      else missing.push(post)
+    }
+    return { users, missing, ...(pinned.length > 0 && { pinnedJson: listOf(pinned) }) }
+  }
+
+  async function readPinned(id: PostId, reader: AppId): Promise<StoredPost | Problem> {
+    try {
+      return (await store.post(id, reader)) ?? notFound("tweet", "pinned_tweet_id", id)
+    } catch (error) {
+      if (error instanceof RecordDamaged) return damagedPost(id)
+      throw error
+    }
+  }
+
+  return {
+    async named({ parameter, names }, selection, reader) {
+      const isById = parameter === "id" || parameter === "ids"
+      // Two spellings of one username are one user.
+      const byKey = new Map(names.map((name) => [isById ? name : name.toLowerCase(), name]))
+      const keys = [...byKey.keys()]
+      const found = await (isById ? store.usersById(keys as UserId[], reader) : store.usersByName(keys, reader))
+      const users = new Map<string, FoundUser>(found.map((user) => [isById ? user.id : user.username, user]))
+      const shown = Array.from(byKey, ([key, name]) => users.get(key) ?? notFound("user", parameter, name))
+      return render(shown, selection, reader)
+    },
+
+    async own({ app, userId }, selection) {
+      const [user = madeUser(app, userId)] = await store.usersById([userId], app.id)
+      return render([user], selection, app.id)
+    },
+
+    async search({ query, limit, token, selection, parameters }, appId) {
+      const tokenParameter = token?.parameter
+      const scope = { endpoint: paths.userSearch, appId, parameters, ...(tokenParameter && { tokenParameter }) }
+      const position = token && tokens.read(scope, token.text)
+      const page = await searchPage(store, { query, limit, position, reader: appId })
+      const rendered = await render(page.users, selection, appId)
+      return { ...rendered, ...(page.next && { nextToken: tokens.issue(scope, page.next) }) }
+    },
+  }
+}
+
+/**
+ * A user of whom no object came: an app's own user has its name, every other one a name made of the id, as has the username.
+ * In base 36 an id fits into a username.
+ */
+function madeUser(app: App, userId: UserId): FoundUser {
+  const username = `u${BigInt(userId).toString(36)}`
+  const name = userId === app.businessUserId ? app.name : username
+  return { id: userId, username, json: JSON.stringify({ id: userId, name, username }) }
+}
+
+/** Users of a page, and the position of the next one. */
+interface FoundPage {
+  readonly users: readonly FoundUser[]
+  readonly next?: PagePosition
+}
+
+/** Positions in the list of usernames are `newer` ones, in that of words `older` ones. Every id is below the end. */
+const inNames = "newer"
+const inWords = "older"
+const endOfIds = "9223372036854775807"
+
+async function searchPage(
+  store: UserReads,
+  search: {
+    readonly query: string
+    readonly limit: number
+    readonly position: PagePosition | undefined
+    readonly reader: AppId
+  },
+): Promise<FoundPage> {
+  const { query, limit, position, reader } = search
+  const prefix = query.replaceAll(/[' ]/g, "").toLowerCase()
+  // The longest word is mostly the rarest.
+  const words = searchWords(query).toSorted((a, b) => b.length - a.length)
+  if (words.length === 0) return { users: [] }
+  const isInWords = position?.direction === inWords
+  const after = position?.from as UserId | undefined
+  const named = isInWords ? [] : await store.usersByPrefix({ prefix, after, limit: limit + 1, reader })
+  const last = named.at(limit - 1)
+  if (named.length > limit && last !== undefined) {
+    return { users: named.slice(0, limit), next: { direction: inNames, from: last.id } }
+  }
+  const room = limit - named.length
+  if (room === 0) return { users: named, next: { direction: inWords, from: endOfIds } }
+  const below = isInWords ? after : undefined
+  const found = await store.usersByWords({ words, below, limit: room, scanMax: searchScanMax, reader })
+  const others = found.users.filter((user) => !user.username.startsWith(prefix) && hasWords(user, words))
+  return {
+    users: [...named, ...others],
+    ...(found.stoppedAt !== undefined && { next: { direction: inWords, from: found.stoppedAt } }),
+  }
+}
+
+/** The index may propose a user who has the words no longer. */
+function hasWords({ json }: FoundUser, words: readonly string[]): boolean {
+  if (json === undefined) return true
+  const own = new Set(userWords(json))
+  return words.every((word) => own.has(word))
+}

@@ -1,0 +1,123 @@
+/**
+ * Fills the search index: one more cursor, on the posts in order of arrival.
+ *
+ *     position of the index ──► posts that arrived after it ──► their terms ──► index, with the new position
+ *             ▲                        └── none ──► wait
+ *             └──────────────────────────────────────┘
+ *
+ * Posts and the position are one transaction of the index, so a filler that is killed continues where the index is. A
+ * search has the filler take a few steps before it reads the rest itself, so the wait between polls delays no search.
+ */
+import { indexTermsOf, type EarlierPosts, type RuleEnvelope } from "@sluice/rules"
+import type { StoredPost } from "../model/post.ts"
+import type { Clock } from "../runtime/clock.ts"
+import type { ArrivalReads } from "../store/port/arrival-store.ts"
+import type { PostStore } from "../store/port/post-store.ts"
+import type { IndexedPost, SearchIndex } from "../store/search-index.ts"
+import { IndexMoved } from "../store/store-faults.ts"
+import { forgetDeleted } from "./forget-deleted.ts"
+
+/** Most posts that are added in one transaction. Ours: some 10 ms. */
+const stepPostsMax = 500
+
+/** Most bytes of posts that are added in one transaction; the last one may go over it. Ours. */
+const stepBytesMax = 2_097_152
+
+/** Time between two polls while nothing arrives. Ours. */
+const pollMs = 500
+
+/** Time between two searches for posts that retention has deleted. Ours. */
+const forgetMs = 3_600_000
+
+/**
+ * Rest after a step, as a multiple of its time: filling takes a third of a core at most, so that ingest at full speed keeps
+ * most of two. Ours: without a rest it took half of ingest.
+ */
+const restPerStep = 2
+
+/** Most steps that a search waits for. Ours: some 50 ms. */
+const searchStepsMax = 5
+
+/** Dependencies of a filler. */
+export interface FillerDeps {
+  readonly store: Pick<ArrivalReads, "arrivedPosts"> & Pick<PostStore, "postsById">
+  readonly index: Pick<SearchIndex, "position" | "add" | "find" | "remove">
+  readonly clock: Pick<Clock, "sleep" | "monotonicMs">
+  /** Learns the places of each post. */
+  readonly earlier: EarlierPosts
+  /** Called before each post is read, so that searches have their turns. */
+  readonly pause: () => Promise<void> | undefined
+  readonly failed: (error: unknown) => void
+}
+
+/** Fills an index. One step at a time. */
+export class IndexFiller {
+  readonly #deps: FillerDeps
+  #step: Promise<unknown> = Promise.resolve()
+
+  constructor(deps: FillerDeps) {
+    this.#deps = deps
+  }
+
+  /** Fills the index until `signal`. A step that fails is reported and tried again. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, failed } = this.#deps
+    let forgetsAtMs = clock.monotonicMs()
+    while (!signal.aborted) {
+      let restMs = pollMs
+      try {
+        const startedMs = clock.monotonicMs()
+        const hasAdded = await this.#next()
+        if (hasAdded) restMs = restPerStep * (clock.monotonicMs() - startedMs)
+        if (clock.monotonicMs() >= forgetsAtMs) {
+          forgetsAtMs = clock.monotonicMs() + forgetMs
+          await forgetDeleted(this.#deps, signal)
+        }
+      } catch (error) {
+        failed(error)
+      }
+      await clock.sleep(restMs, signal)
+    }
+  }
+
+  /**
+   * Has the index catch up with what has arrived, as far as a few steps take it. A step that fails ends it: `run` reports
+   * what fails, and a search reads what the index does not have.
+   */
+  async catchUp(): Promise<void> {
+    for (let steps = 0; steps < searchStepsMax; steps += 1) if (!(await this.#next().catch(() => false))) return
+  }
+
+  /** One step, after the one in progress. False when there was nothing to add. */
+  #next(): Promise<boolean> {
+    const step = this.#step.then(() => this.#add())
+    this.#step = step.catch(() => undefined)
+    return step
+  }
+
+  async #add(): Promise<boolean> {
+    const { store, index, earlier, pause } = this.#deps
+    const after = await index.position()
+    const from = after === undefined ? {} : { after }
+    const { posts, position } = await store.arrivedPosts({ ...from, limit: stepPostsMax, bytesMax: stepBytesMax })
+    if (position === undefined) return false
+    const indexed: IndexedPost[] = []
+    for (const post of posts) {
+      await pause()
+      indexed.push(indexedPost(post, earlier))
+    }
+    try {
+      await index.add(indexed, position)
+    } catch (error) {
+      // Another process has added them: it had the lease until a moment ago.
+      if (!(error instanceof IndexMoved)) throw error
+    }
+    return true
+  }
+}
+
+function indexedPost({ id, json }: StoredPost, earlier: EarlierPosts): IndexedPost {
+  const envelope = JSON.parse(json) as RuleEnvelope
+  earlier.learnPlacesOf(envelope)
+  return { id, terms: indexTermsOf(envelope) }
+}

@@ -1,0 +1,87 @@
+/**
+ * Searches of all apps, in the search thread.
+ *
+ *     app A ── its searches, one at a time ──┐
+ *     app B ── its searches, one at a time ──┼─► the search thread, in turns of some milliseconds
+ *     app C ── its searches, one at a time ──┘
+ *
+ * Each search has a budget of posts, bytes and time, so the costliest query takes no more than others may, and a page
+ * that meets it ends early.
+ */
+import type { AppId, PostId } from "../model/ids.ts"
+import { PerAppQueues } from "../control/per-app-queues.ts"
+import { countTooCostly, searchIsOff } from "../model/problem.ts"
+import type { Events } from "../runtime/events/events.ts"
+import type { StoreAccess } from "../store/engine.ts"
+import type { Leases } from "../store/leases.ts"
+import { CountTooCostly, type PostCounts } from "./count-posts.ts"
+import type { FoundPosts, FoundRange, SearchBudget } from "./find-posts.ts"
+import type { SearchedRule } from "./post-search.ts"
+import { startSearchThread, type SearchThread } from "./search-thread.ts"
+
+/** Searches over stored posts. */
+export interface Searches {
+  /** Finds posts for an app. Throws 404 where the search is off, and 429 when too many searches of the app wait. */
+  find(appId: AppId, rule: SearchedRule, range: FoundRange, signal: AbortSignal): Promise<FoundPosts>
+  /** The ids of posts in order of relevancy, as `rankPosts`. Throws 429 as `find`. */
+  rank(
+    appId: AppId,
+    rule: SearchedRule,
+    span: Pick<FoundRange, "above" | "upTo">,
+    signal: AbortSignal,
+  ): Promise<readonly PostId[]>
+  /** Counts posts for an app, as `countPosts`. Throws 429 as `find`, and 503 when one interval takes too long. */
+  count(appId: AppId, rule: SearchedRule, edges: readonly bigint[], signal: AbortSignal): Promise<PostCounts>
+}
+
+/** Bounds of one search. Ours: X's pages are short, too, where a query is costly. */
+const searchBudget: SearchBudget = { postsMax: 5_000, msMax: 200 }
+
+/** Bounds of a search in order of relevancy, which looks at many posts for one page. Ours. */
+const rankingBudget: SearchBudget = { postsMax: 10_000, msMax: 500 }
+
+/** Searches of an app in progress and waiting. Ours. */
+const unfinishedMax = 20
+
+/** The searches of a server that keeps no search index. */
+export const noSearches: Searches = { find: refuse, rank: refuse, count: refuse }
+
+async function refuse(): Promise<never> {
+  throw searchIsOff()
+}
+
+/** Starts the search thread, which fills the index while this process has the lease for it. */
+export async function startSearches({
+  storeAccess,
+  leases,
+  events,
+}: {
+  /** Granted by `grantReadAccess`. */
+  readonly storeAccess: StoreAccess
+  readonly leases: Pick<Leases, "has" | "onChange">
+  readonly events: Pick<Events, "failed">
+}): Promise<Searches & AsyncDisposable & Pick<SearchThread, "failed">> {
+  const failed = (error: unknown): void => events.failed({ where: "search index", error })
+  const thread = await startSearchThread({ storeAccess }, { failed })
+  const queues = new PerAppQueues({ unfinishedMax, what: "searches" })
+  const followLease = (): void => thread.fill(leases.has("search index"))
+  const stopFollowing = leases.onChange(followLease)
+  followLease()
+  return {
+    find: (appId, rule, range, signal) => queues.run(appId, () => thread.find(rule, range, searchBudget, signal)),
+    rank: (appId, rule, span, signal) => queues.run(appId, () => thread.rank(rule, span, rankingBudget, signal)),
+    count: (appId, rule, edges, signal) =>
+      queues.run(appId, async () => {
+        try {
+          return await thread.count(rule, edges, searchBudget, signal)
+        } catch (error) {
+          throw error instanceof CountTooCostly ? countTooCostly(error) : error
+        }
+      }),
+    failed: thread.failed,
+    async [Symbol.asyncDispose]() {
+      stopFollowing()
+      await thread.close()
+    },
+  }
+}

@@ -1,0 +1,192 @@
+import { closeSync, mkdirSync, openSync, readdirSync, statSync, truncateSync, writeFileSync, writeSync } from "node:fs"
+import { mkdtemp } from "node:fs/promises"
+import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+import { indexQueryHolds, type IndexQuery } from "@sluice/rules"
+import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import type { PostId } from "../../../model/ids.ts"
+import { at, idOfDay, searchIndexContract } from "../../contract/search-index-contract.ts"
+import type { SearchIndex, SearchIndexSettings } from "../../search-index.ts"
+import { StoreUnavailable } from "../../store-faults.ts"
+import { storeFile } from "../connection/database.ts"
+import { embeddedEngine, opener } from "../engine.ts"
+import { openEmbeddedSearchIndex } from "./embedded-search-index.ts"
+import {
+  temporaryDirectory,
+  type TemporaryDirectory,
+} from "../../../../../../test/support/temporary-directory.testing.ts"
+
+let directory: TemporaryDirectory
+
+beforeEach(async () => {
+  directory = await temporaryDirectory()
+})
+
+afterEach(async () => {
+  await directory.remove()
+})
+
+const settings: SearchIndexSettings = { termsVersion: 1, partitionPostsMin: 3 }
+const everything = { kind: "everything" } as const
+const all = { above: -1n, upTo: 9_223_372_036_854_775_807n, direction: "older", limit: 500 } as const
+
+searchIndexContract("the search index of the embedded store", async () => {
+  const file = join(await mkdtemp(join(directory.path, "one-")), "search.db")
+  return {
+    open: () => openEmbeddedSearchIndex(file, settings),
+    module: `
+      import { openEmbeddedSearchIndex } from ${JSON.stringify(import.meta.resolve("./embedded-search-index.ts"))}
+      const index = await openEmbeddedSearchIndex(${JSON.stringify(file)}, ${JSON.stringify(settings)})`,
+    [Symbol.asyncDispose]: async () => undefined,
+  }
+})
+
+test("a query that is nested deeper than FTS5 reads finds the posts of many windows, either way and within bounds", async () => {
+  await using index = await openEmbeddedSearchIndex(join(directory.path, "search.db"), { termsVersion: 1 })
+  const ids = Array.from({ length: 2_000 }, (_, number) => idOfDay(0) + BigInt(number))
+  const posts = ids.map((id, number) => ({ id: String(id) as PostId, terms: [`t:${number % 7}`, `t:${number % 11}b`] }))
+  await index.add(posts, at(1))
+  const nested = Array.from({ length: 201 }, (_, level) => level).reduce<IndexQuery>(
+    (within, level) => ({
+      kind: level % 2 === 0 ? "any" : "all",
+      of: [{ kind: "term", term: level % 2 === 0 ? `t:${level % 5}` : `t:${level % 10}b` }, within],
+    }),
+    { kind: "term", term: "t:6" },
+  )
+  const expected = posts.filter(({ terms }) => indexQueryHolds(nested, new Set(terms))).map(({ id }) => id)
+  expect(expected.length).toBeGreaterThan(50)
+  expect(await index.find(nested, { ...all, direction: "newer" })).toEqual(expected.slice(0, 500))
+  expect(await index.find(nested, all)).toEqual(expected.toReversed().slice(0, 500))
+  const [from = 0n, to = 0n] = [ids[700], ids[1_900]]
+  const within = expected.filter((id) => BigInt(id) >= from && BigInt(id) < to)
+  expect(await index.find(nested, { ...all, above: from - 1n, upTo: to - 1n })).toEqual(within.toReversed())
+  expect(await index.count(nested, [from, to])).toEqual([within.length])
+})
+
+test("a thread opens the index of the store that it was granted access to", async () => {
+  await using index = await opener.openSearchIndex({ file: storeFile(directory.path) }, settings)
+  await index.add([{ id: "5" as PostId, terms: ["t:a"] }], at(1))
+  expect(statSync(join(directory.path, "search.db")).isFile()).toBe(true)
+  const names = new Set(embeddedEngine(directory.path).files.all.map(({ name }) => name))
+  expect(readdirSync(directory.path).filter((name) => !names.has(name))).toEqual([])
+})
+
+describe("the file of the index", () => {
+  let file: string
+
+  beforeEach(() => {
+    file = join(directory.path, "search.db")
+  })
+
+  const open = (more: Partial<SearchIndexSettings> = {}) => openEmbeddedSearchIndex(file, { ...settings, ...more })
+
+  /** An index with a few thousand posts of several days. */
+  async function filled(): Promise<void> {
+    await using index = await open()
+    for (let day = 0; day < 4; day += 1) {
+      const ids = Array.from({ length: 1_000 }, (_, number) => idOfDay(day) + BigInt(number))
+      const posts = ids.map((id) => ({ id: String(id) as PostId, terms: [`t:${id}`, "t:a"] }))
+      await index.add(posts, at(day + 1))
+    }
+  }
+
+  /** The position and the posts of an index, before and after a post was added. */
+  async function beginningOf(index: SearchIndex): Promise<unknown> {
+    const before = [await index.position(), await index.find(everything, all)]
+    await index.add([{ id: "5" as PostId, terms: ["t:a"] }], at(1))
+    return [...before, await index.position(), await index.find({ kind: "term", term: "t:a" }, all)]
+  }
+  const ofEmptyIndex = [undefined, [], at(1), ["5"]]
+
+  test("only its owner may read it, nor what SQLite adds to it", async () => {
+    await using index = await open()
+    await index.add([{ id: "5" as PostId, terms: ["t:a"] }], at(1))
+    for (const suffix of ["", "-wal", "-shm"]) expect(statSync(file + suffix).mode & 0o777).toBe(0o600)
+  })
+
+  test("one with terms of another version is begun anew", async () => {
+    await filled()
+    await using index = await open({ termsVersion: 2 })
+    expect(await beginningOf(index)).toEqual(ofEmptyIndex)
+  })
+
+  const foreign: readonly (readonly [what: string, make: () => void])[] = [
+    ["a text", () => writeFileSync(file, "Not a database. ".repeat(1_000))],
+    ["an empty file", () => writeFileSync(file, "")],
+    [
+      "a database of another program",
+      () => {
+        const db = new DatabaseSync(file)
+        db.exec("CREATE TABLE search_index (terms_version, position); INSERT INTO search_index VALUES (1, '7')")
+        db.close()
+      },
+    ],
+    [
+      "a log without its database",
+      () => {
+        writeFileSync(`${file}-wal`, "log")
+      },
+    ],
+  ]
+  for (const [what, make] of foreign) {
+    test(`${what} in its place is removed`, async () => {
+      make()
+      await using index = await open()
+      expect(await beginningOf(index)).toEqual(ofEmptyIndex)
+    })
+  }
+
+  test("something that is no file in its place is left there", async () => {
+    mkdirSync(file)
+    await expect(open()).rejects.toThrow("unable to open database file")
+    expect(statSync(file).isDirectory()).toBe(true)
+  })
+
+  const damages: readonly (readonly [what: string, damage: () => void])[] = [
+    ["its header", () => overwrite(0, 100)],
+    ["its schema", () => overwrite(100, 3_900)],
+    ["all after its schema", () => overwrite(8_192, statSync(file).size - 8_192)],
+    ["its end, which is cut off", () => truncateSync(file, Math.floor(statSync(file).size / 2))],
+    [
+      "a table that is missing",
+      () => {
+        const db = new DatabaseSync(file, { defensive: false })
+        db.exec("PRAGMA writable_schema = 1; DELETE FROM sqlite_schema WHERE name LIKE 'posts_%_data'")
+        db.close()
+      },
+    ],
+  ]
+  for (const [what, damage] of damages) {
+    test(`damage is found at the latest when it is read, and the index is begun anew: ${what}`, async () => {
+      await filled()
+      damage()
+      await using index = await open()
+      const reading = index.find({ kind: "term", term: "t:a" }, all)
+      const outcome = await reading.then(
+        (ids) => ids.length,
+        (error: unknown) => error,
+      )
+      // Either it was found when the file was opened, or now.
+      if (outcome !== 0) expect(outcome).toBeInstanceOf(StoreUnavailable)
+      expect(await beginningOf(index)).toEqual(ofEmptyIndex)
+    })
+  }
+
+  function overwrite(from: number, length: number): void {
+    const descriptor = openSync(file, "r+")
+    writeSync(descriptor, Buffer.alloc(length, 0x5a), 0, length, from)
+    closeSync(descriptor)
+  }
+
+  test("an addition that fails on its way leaves the index as it was", async () => {
+    await using index = await open()
+    await index.add([{ id: "5" as PostId, terms: ["t:a"] }], at(1))
+    const posts = [
+      { id: "6" as PostId, terms: ["t:a"] },
+      { id: "6.5" as PostId, terms: [] },
+    ]
+    await expect(index.add(posts, at(2))).rejects.toThrow(SyntaxError)
+    expect(await index.position()).toBe(at(1))
+    expect(await index.find(everything, all)).toEqual(["5"])
+  })
+})

@@ -1,0 +1,236 @@
+/**
+ * The search index of the embedded store: a file of its own, which one thread has open and both fills and searches.
+ *
+ * A search reads one partition after the other, and stops at its limit. Each of its statements has a turn of the event loop, so
+ * that a search over years, or a query that takes long, holds up no other.
+ */
+import type { IndexQuery } from "@sluice/rules"
+import type { DatabaseSync } from "node:sqlite"
+import { setImmediate as nextTurn } from "node:timers/promises"
+import type { PostId } from "../../../model/ids.ts"
+import type { ArrivalPosition } from "../../port/arrival-store.ts"
+import type { IndexedPost, SearchIndex, SearchIndexSettings, SearchRange } from "../../search-index.ts"
+import {
+  groupByPartition,
+  partitionPostsMin,
+  partitionsWithin,
+  placePosts,
+  type PlacedPosts,
+  type SearchPartition,
+} from "../../search-partitions.ts"
+import { idEnds } from "../../id-bounds.ts"
+import { everyPost, tokenOf } from "../../search-terms.ts"
+import { StoreDamaged, StoreUnavailable } from "../../store-faults.ts"
+import { prepare, type Statement } from "../connection/statements.ts"
+import { storeFault } from "../connection/sqlite-faults.ts"
+import { countIntervals } from "./count-intervals.ts"
+import { searchFor, type PartitionReader } from "./partition-search.ts"
+import { PartitionTables } from "./partition-tables.ts"
+import { inTransaction, openSearchFile, removeSearchFile } from "./search-file.ts"
+
+/** Most posts that are removed in one turn of the event loop. Ours: some milliseconds. */
+const removedAtOnceMax = 500
+
+/**
+ * Opens the index of a file. One that is missing, damaged, another program's or of other terms is begun anew. Throws the
+ * faults of a store.
+ */
+export async function openEmbeddedSearchIndex(file: string, settings: SearchIndexSettings): Promise<SearchIndex> {
+  return new EmbeddedSearchIndex(file, settings)
+}
+
+/** A file that is open. */
+interface OpenFile {
+  readonly db: DatabaseSync
+  readonly tables: PartitionTables
+  readonly position: Statement<{ position: ArrivalPosition | null }>
+  readonly setPosition: Statement<never>
+  readonly setPartition: Statement<never>
+  readonly forgetPartition: Statement<never>
+  /** In the order of their ids. */
+  partitions: readonly SearchPartition[]
+}
+
+class EmbeddedSearchIndex implements SearchIndex {
+  readonly #file: string
+  readonly #termsVersion: number
+  readonly #postsMin: number
+  /** Absent when a file that had to be begun anew could not be. The next call tries again. */
+  #openFile: OpenFile | undefined
+
+  constructor(file: string, { termsVersion, partitionPostsMin: postsMin = partitionPostsMin }: SearchIndexSettings) {
+    this.#file = file
+    this.#termsVersion = termsVersion
+    this.#postsMin = postsMin
+    this.#openFile = openFile(file, termsVersion)
+  }
+
+  async position(): Promise<ArrivalPosition | undefined> {
+    return this.#whole(({ position }) => position.get()?.position ?? undefined)
+  }
+
+  async add(posts: readonly IndexedPost[], position: ArrivalPosition): Promise<void> {
+    this.#change((open) => {
+      for (const placed of placePosts(open.partitions, posts, this.#postsMin)) addTo(open, placed)
+      open.setPosition.run(position)
+    })
+  }
+
+  async find(query: IndexQuery, range: SearchRange): Promise<readonly PostId[]> {
+    const [search, open] = [searchFor(query), this.#open]
+    const found: PostId[] = []
+    for (const partition of partitionsWithin(open.partitions, range)) {
+      const limit = range.limit - found.length
+      if (limit === 0) break
+      found.push(...(await search.find(this.#readerOf(open, partition), { ...range, limit })))
+    }
+    return found
+  }
+
+  async count(query: IndexQuery, edges: readonly bigint[]): Promise<readonly number[]> {
+    const [search, open] = [searchFor(query), this.#open]
+    const counts = Array.from({ length: Math.max(0, edges.length - 1) }, () => 0)
+    const range = { above: (edges[0] ?? 0n) - 1n, upTo: (edges.at(-1) ?? 0n) - 1n, direction: "newer" } as const
+    for (const partition of partitionsWithin(open.partitions, range)) {
+      const least = partition.from === open.partitions[0]?.from ? 0n : partition.from
+      const bounded = { reader: this.#readerOf(open, partition), least, greatest: partition.lastId }
+      await countIntervals(search, bounded, { edges, counts })
+    }
+    return counts
+  }
+
+  async remove(ids: readonly PostId[]): Promise<void> {
+    this.#change((open) => {
+      for (const [from, group] of groupByPartition(open.partitions, ids)) removeFrom(open, from, group)
+    })
+  }
+
+  async removeBelow(id: bigint): Promise<void> {
+    this.#change(({ partitions, tables, forgetPartition }) => {
+      for (const { from } of partitions.filter(({ lastId }) => lastId < id)) {
+        tables.drop(from)
+        forgetPartition.run(from)
+      }
+    })
+    const open = this.#open
+    for (const { from } of partitionsWithin(open.partitions, { above: -1n, upTo: id - 1n, direction: "newer" })) {
+      let old: readonly PostId[]
+      do {
+        old = await this.#reading(open, from, ({ tables }) => tables.idsBelow(from, id, removedAtOnceMax), [])
+        await this.remove(old)
+      } while (old.length > 0)
+    }
+  }
+
+  async clear(): Promise<void> {
+    this.#beginAnew()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#openFile?.db.close()
+  }
+
+  get #open(): OpenFile {
+    return (this.#openFile ??= openFile(this.#file, this.#termsVersion))
+  }
+
+  /** A change is one transaction. */
+  #change(work: (open: OpenFile) => void): void {
+    this.#whole((open) => {
+      inTransaction(open.db, () => work(open))
+      open.partitions = readPartitions(open.db)
+    })
+  }
+
+  #readerOf(open: OpenFile, { from }: SearchPartition): PartitionReader {
+    return {
+      find: (expression, range) => this.#reading(open, from, ({ tables }) => tables.find(from, expression, range), []),
+      count: (expression, range) => this.#reading(open, from, ({ tables }) => tables.count(from, expression, range), 0),
+    }
+  }
+
+  /**
+   * The result of a read of a partition, in a turn of its own; `instead` when the partition is gone by then. Throws
+   * `StoreUnavailable` when the index is another one than that with which the call began.
+   */
+  async #reading<Result>(
+    open: OpenFile,
+    from: bigint,
+    read: (open: OpenFile) => Result,
+    instead: Result,
+  ): Promise<Result> {
+    await nextTurn()
+    return this.#whole((now) => {
+      if (now !== open) throw new StoreUnavailable("The search index was emptied meanwhile, and is filled again.")
+      return now.partitions.some((one) => one.from === from) ? read(now) : instead
+    })
+  }
+
+  /** The result of work on a file that is whole. A file that turns out to be damaged is begun anew, and the work fails. */
+  #whole<Result>(work: (open: OpenFile) => Result): Result {
+    try {
+      return work(this.#open)
+    } catch (error) {
+      const fault = faultOf(error)
+      if (!(fault instanceof StoreDamaged)) throw fault
+      this.#beginAnew()
+      throw new StoreUnavailable("The search index was damaged, and is filled again.", { cause: fault })
+    }
+  }
+
+  #beginAnew(): void {
+    this.#openFile?.db.close()
+    this.#openFile = undefined
+    removeSearchFile(this.#file)
+    this.#openFile = openFile(this.#file, this.#termsVersion)
+  }
+}
+
+function addTo({ tables, setPartition, partitions }: OpenFile, { from, isNew, posts }: PlacedPosts<IndexedPost>): void {
+  if (isNew) tables.create(from)
+  let { posts: count, lastId } = partitions.find((one) => one.from === from) ?? { posts: 0, lastId: idEnds.below }
+  for (const { id, terms } of posts) {
+    const number = BigInt(id)
+    // Most posts come in the order of their ids.
+    if (number <= lastId && tables.has(from, number)) continue
+    tables.add(from, number, [everyPost, ...terms.map(tokenOf)])
+    count += 1
+    if (number > lastId) lastId = number
+  }
+  setPartition.run(from, count, lastId)
+}
+
+function removeFrom({ tables, setPartition, partitions }: OpenFile, from: bigint, ids: readonly PostId[]): void {
+  const { posts = 0, lastId = idEnds.below } = partitions.find((one) => one.from === from) ?? {}
+  const removed = ids.filter((id) => tables.remove(from, BigInt(id))).length
+  if (removed > 0) setPartition.run(from, Math.max(0, posts - removed), lastId)
+}
+
+/** The fault of an error. FTS5 says nothing else of a table that it cannot make sense of. */
+function faultOf(error: unknown): unknown {
+  const fault = storeFault(error)
+  const isUnusable = fault instanceof Error && /^vtable constructor failed|^no such table: posts_/.test(fault.message)
+  return isUnusable ? new StoreDamaged(fault.message, { cause: fault }) : fault
+}
+
+function openFile(file: string, termsVersion: number): OpenFile {
+  return openSearchFile(file, termsVersion, (db) => ({
+    db,
+    tables: new PartitionTables(db),
+    position: prepare<{ position: ArrivalPosition | null }>(db, "SELECT position FROM search_index"),
+    setPosition: prepare<never>(db, "UPDATE search_index SET position = ?"),
+    setPartition: prepare<never>(db, "INSERT OR REPLACE INTO partitions (from_id, posts, last_id) VALUES (?, ?, ?)"),
+    forgetPartition: prepare<never>(db, "DELETE FROM partitions WHERE from_id = ?"),
+    partitions: readPartitions(db),
+  }))
+}
+
+function readPartitions(db: DatabaseSync): readonly SearchPartition[] {
+  return prepare<{ from: string; posts: number; lastId: string }>(
+    db,
+    `SELECT CAST (from_id AS TEXT) AS "from", posts, CAST (last_id AS TEXT) AS lastId FROM partitions
+     ORDER BY partitions.from_id`,
+  )
+    .all()
+    .map(({ from, posts, lastId }) => ({ from: BigInt(from), posts, lastId: BigInt(lastId) }))
+}

@@ -1,0 +1,67 @@
+/**
+ * The search index: which stored posts have which terms. It proposes posts, and the evaluator decides.
+ *
+ *     posts in the order in which they arrived ──► add, with the position ──► index ──► find, count
+ *
+ * The index is derived from stored posts and never shares a transaction or a lock with them. It says up to where posts are
+ * in it; an index that is empty, or whose terms are of another version, has no position and is filled again. Terms are those
+ * of `indexTerms`, and queries those of `indexQuery` (`@sluice/rules`).
+ *
+ * `contract/search-index-contract.ts` holds the tests that every implementation passes.
+ */
+import type { IndexQuery } from "@sluice/rules"
+import type { PostId } from "../model/ids.ts"
+import type { ArrivalPosition } from "./port/arrival-store.ts"
+
+/** A post as the index has it. */
+export interface IndexedPost {
+  readonly id: PostId
+  readonly terms: readonly string[]
+}
+
+/** How an index is opened. */
+export interface SearchIndexSettings {
+  /** Version of the terms. An index with terms of another version is emptied. */
+  readonly termsVersion: number
+  /** Fewest posts of a partition before the next one begins; that of `search-partitions.ts` when absent. */
+  readonly partitionPostsMin?: number
+}
+
+/** Ids of posts that a search reads: above `above`, up to `upTo`, inclusive. */
+export interface SearchRange {
+  readonly above: bigint
+  readonly upTo: bigint
+  /** `older` reads the newest first, `newer` the oldest first. */
+  readonly direction: "older" | "newer"
+  readonly limit: number
+}
+
+/**
+ * An index, as one thread has it open. A method that rejects has changed nothing of the index, or has emptied an index that
+ * was found to be damaged.
+ */
+export interface SearchIndex extends AsyncDisposable {
+  /** Up to where posts are in the index. Absent while it is to be filled from the first post on. */
+  position(): Promise<ArrivalPosition | undefined>
+  /**
+   * Adds the posts that follow what `position` or `add` last returned here, and moves the position, in one transaction. A post
+   * that is there already is kept as it is. Throws `IndexMoved` when another process has moved the position meanwhile.
+   */
+  add(posts: readonly IndexedPost[], position: ArrivalPosition): Promise<void>
+  /**
+   * Ids of posts of which the query holds, in the order of the direction, at most `limit`. Throws `StoreUnavailable`, as `count`
+   * does, when the index is emptied meanwhile. A caller that needs to know up to where it was searched reads the position
+   * afterwards, too: an index that was emptied before the search has none.
+   */
+  find(query: IndexQuery, range: SearchRange): Promise<readonly PostId[]>
+  /**
+   * The number of posts of which the query holds in each interval `edges[i] <= id < edges[i + 1]`. `edges` rise.
+   */
+  count(query: IndexQuery, edges: readonly bigint[]): Promise<readonly number[]>
+  /** Forgets these posts. */
+  remove(ids: readonly PostId[]): Promise<void>
+  /** Forgets all posts below the id: whole partitions at once where they lie below it. */
+  removeBelow(id: bigint): Promise<void>
+  /** Empties the index, so that it is filled again. */
+  clear(): Promise<void>
+}
