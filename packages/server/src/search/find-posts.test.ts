@@ -213,6 +213,20 @@ test("the pages of a search and its counts have the posts that the evaluator tak
   expect(matches).toBeGreaterThan(200)
 })
 
+test("a count has each post once: those of the index, and those that it does not have yet", async () => {
+  const searched = new Searched()
+  await searched.append([{ data: { id: "1", text: "cat" } }, { data: { id: "11", text: "dog" } }])
+  await searched.filler.catchUp()
+  await searched.append(["2", "12", "21"].map((id) => ({ data: { id, text: "a cat" } })))
+  const search = new PostSearch({ value: "cat", withReposts: true }, searched.earlier)
+  expect(search.isExact).toBe(true)
+  const edges = [0n, 10n, 20n]
+  for (const isIndexed of [false, true]) {
+    if (isIndexed) await searched.filler.catchUp()
+    expect(await countPosts(search, edges, ample, searched.deps())).toEqual({ counts: [2, 1], firstCounted: 0 })
+  }
+})
+
 test("a post of too many terms that is indexed during an exact search is not taken unread", async () => {
   const searched = new Searched()
   await searched.append([{ data: { id: "1", text: "cat" } }])
