@@ -16,8 +16,10 @@ import type { PostsScan, PostStore } from "../store/port/post-store.ts"
 import type { UserReads, UserWrites } from "../store/port/user-store.ts"
 import { readEnvelope } from "./read-envelope.ts"
 
-/** Most posts of a step, and most bytes of them; the last one may go over it. Ours: some milliseconds. */
+/** Most posts of a step. Ours: some milliseconds. */
 const stepPostsMax = 50
+
+/** Most bytes of the posts of a step; the last one may go over it. Ours. */
 const stepBytesMax = 262_144
 
 /** Between two steps, so that ingest and requests run. Ours: a million posts take some minutes. */

@@ -34,6 +34,12 @@ export function isId(text: string): boolean {
   return /^[0-9]{1,19}$/.test(text) && (text.length < idMax.length || text <= idMax)
 }
 
+/** The order of two ids by number, for sorting: the lesser one first. */
+export function compareIds(a: string, b: string): -1 | 0 | 1 {
+  const [left, right] = [BigInt(a), BigInt(b)]
+  return left < right ? -1 : left > right ? 1 : 0
+}
+
 /** Brands text that `isId` has found to be one; leading zeros go, so that equal ids are equal text. */
 export function asId<Kind extends AnyId>(text: string): Kind {
   return (text.length > 1 && text.startsWith("0") ? BigInt(text).toString() : text) as Kind

@@ -7,7 +7,7 @@
  */
 import type { PageMeta } from "@sluice/api"
 import type { FieldSelection } from "../model/field-selection.ts"
-import type { AppId, PostId } from "../model/ids.ts"
+import { compareIds, type AppId, type PostId } from "../model/ids.ts"
 import type { StoredPost } from "../model/post.ts"
 import { renderPosts, shapeFor, type RenderedPosts } from "../model/render-post.ts"
 import { scannedPage } from "../paging/keyset-page.ts"
@@ -161,7 +161,10 @@ class PageReading {
     return {
       items: posts,
       meta: {
-        ...endsOf(posts.toSorted(newestFirst), posts.length),
+        ...endsOf(
+          posts.toSorted((a, b) => compareIds(b.id, a.id)),
+          posts.length,
+        ),
         ...(next < ranked.length && { next_token: tokens.issue(this.#scope(), { direction: "older", from }) }),
       },
     }
@@ -199,8 +202,4 @@ function endsOf(newestToOldest: readonly StoredPost[], resultCount: number): Pag
     ...(newest && { newest_id: newest.id }),
     ...(oldest && { oldest_id: oldest.id }),
   }
-}
-
-function newestFirst(a: StoredPost, b: StoredPost): number {
-  return BigInt(a.id) < BigInt(b.id) ? 1 : -1
 }

@@ -7,7 +7,7 @@
  * Source of edges and pages: recorded responses of X.
  */
 import type { AppId } from "../model/ids.ts"
-import type { PageTokens } from "../paging/page-token.ts"
+import type { PageScope, PageTokens } from "../paging/page-token.ts"
 import type { SearchedRule } from "../search/post-search.ts"
 import type { Searches } from "../search/searches.ts"
 import { firstIdAt, type IdSpan } from "./search-window.ts"
@@ -35,7 +35,7 @@ interface CountsRequest {
   /** Absent for the first page. */
   readonly token: string | undefined
   /** As in a token's scope. */
-  readonly tokenParameter?: "next_token" | undefined
+  readonly tokenParameter?: PageScope["tokenParameter"]
   /** Canonical text of all parameters that a token is bound to. */
   readonly parameters: string
 }

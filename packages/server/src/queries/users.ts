@@ -15,7 +15,7 @@ import { damagedPost, damagedUser, notFound, type Problem } from "../model/probl
 import { listOf, objectJson, renderBarePost } from "../model/render-post.ts"
 import { membersOf } from "../model/json-text.ts"
 import { pinnedPostOf, searchWords, userWords } from "../model/user.ts"
-import type { PagePosition, PageTokens } from "../paging/page-token.ts"
+import type { PagePosition, PageScope, PageTokens } from "../paging/page-token.ts"
 import type { PostStore } from "../store/port/post-store.ts"
 import type { FoundUser, UserReads } from "../store/port/user-store.ts"
 import { RecordDamaged } from "../store/store-faults.ts"
@@ -46,12 +46,14 @@ export interface RenderedUsers {
 }
 
 /** A search for users, its parameters checked. */
-export interface UserSearch {
+interface UserSearch {
   readonly query: string
   /** Most users on the page. */
   readonly limit: number
   /** Absent for the first page. */
-  readonly token: { readonly parameter: "next_token" | "pagination_token"; readonly text: string } | undefined
+  readonly token: string | undefined
+  /** As in a token's scope. */
+  readonly tokenParameter?: PageScope["tokenParameter"]
   readonly selection: UserSelection
   /** Canonical text of all parameters that a token is bound to. */
   readonly parameters: string
@@ -128,10 +130,9 @@ export function createUsers(deps: {
       return render([user], selection, app.id)
     },
 
-    async search({ query, limit, token, selection, parameters }, appId) {
-      const tokenParameter = token?.parameter
-      const scope = { endpoint: paths.userSearch, appId, parameters, ...(tokenParameter && { tokenParameter }) }
-      const position = token && tokens.read(scope, token.text)
+    async search({ query, limit, token, tokenParameter, selection, parameters }, appId) {
+      const scope = { endpoint: paths.userSearch, appId, parameters, tokenParameter }
+      const position = token === undefined ? undefined : tokens.read(scope, token)
       const page = await searchPage(store, { query, limit, position, reader: appId })
       const rendered = await render(page.users, selection, appId)
       return { ...rendered, ...(page.next && { nextToken: tokens.issue(scope, page.next) }) }

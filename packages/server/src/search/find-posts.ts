@@ -9,7 +9,7 @@
  * posts found are the same, and a page that meets its budget ends early.
  */
 import { cutTerm } from "@sluice/rules"
-import type { PostId } from "../model/ids.ts"
+import { compareIds, type PostId } from "../model/ids.ts"
 import type { StoredPost } from "../model/post.ts"
 import type { Clock } from "../runtime/clock.ts"
 import type { ArrivalReads } from "../store/port/arrival-store.ts"
@@ -196,15 +196,8 @@ class Finding {
         if (!this.#isWithin(post.id)) return undefined
         if (await this.#evaluate(post)) return post.id
       }
-      const isFull = posts.length + damaged.length >= readPostsMax
-      const last =
-        cutAt ??
-        (isFull
-          ? [...posts, ...damaged.map((id) => ({ id }))]
-              .map(({ id }) => id)
-              .toSorted(this.#compare)
-              .at(-1)
-          : undefined)
+      const ids = [...ordered.map(({ id }) => id), ...damaged]
+      const last = cutAt ?? (ids.length < readPostsMax ? undefined : ids.toSorted(this.#compare).at(-1))
       if (last === undefined) return undefined
       this.#goOnAfter(last)
     }
@@ -216,15 +209,16 @@ class Finding {
     { tail, isExact }: { readonly tail: ReadonlyMap<PostId, StoredPost>; readonly isExact: boolean },
   ): Promise<PostId | undefined> {
     const { store } = this.#deps
-    const isTaken = (id: PostId): boolean => isExact && !tail.has(id)
     for (let at = 0; at < ids.length; at += readPostsMax) {
       const part = ids.slice(at, at + readPostsMax)
-      const read = part.filter((id) => !isTaken(id) && !tail.has(id))
+      const indexed = part.filter((id) => !tail.has(id))
       const stored = new Map<PostId, StoredPost>()
-      for await (const post of readById(store, read, this.damaged)) stored.set(post.id, post)
+      // Posts that the index alone decides about are not read.
+      for await (const post of readById(store, isExact ? [] : indexed, this.damaged)) stored.set(post.id, post)
       for (const id of part) {
         const post = tail.get(id) ?? stored.get(id)
-        if (isTaken(id) ? this.#add(id) : post === undefined ? this.#isSpent() : await this.#evaluate(post)) return id
+        const isIndexed = isExact && !tail.has(id)
+        if (isIndexed ? this.#add(id) : post === undefined ? this.#isSpent() : await this.#evaluate(post)) return id
       }
     }
     return undefined
@@ -258,8 +252,5 @@ class Finding {
   }
 
   /** By id, in the direction of the search. */
-  readonly #compare = (a: PostId, b: PostId): number => {
-    const [left, right] = this.#isOlder ? [BigInt(b), BigInt(a)] : [BigInt(a), BigInt(b)]
-    return left < right ? -1 : left > right ? 1 : 0
-  }
+  readonly #compare = (a: PostId, b: PostId): number => (this.#isOlder ? compareIds(b, a) : compareIds(a, b))
 }

@@ -5,7 +5,7 @@
  * It is computed over the newest posts that match, at most `rankedMax`, so that a page costs the same however many there
  * are.
  */
-import type { PostId } from "../model/ids.ts"
+import { compareIds, type PostId } from "../model/ids.ts"
 import type { StoredPost } from "../model/post.ts"
 import { findPosts, readById, type FoundRange, type SearchBudget, type SearchDeps } from "./find-posts.ts"
 import type { PostSearch } from "./post-search.ts"
@@ -36,7 +36,7 @@ export async function rankPosts(
 }
 
 function byRelevancy(a: Ranked, b: Ranked): number {
-  return b.clauses - a.clauses || b.reactions - a.reactions || (BigInt(a.id) < BigInt(b.id) ? 1 : -1)
+  return b.clauses - a.clauses || b.reactions - a.reactions || compareIds(b.id, a.id)
 }
 
 /** Reactions to the post, as far as its source reports them. */

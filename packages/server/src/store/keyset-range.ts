@@ -1,4 +1,5 @@
 /** Ranges of lists that are ordered by id, in SQL and in memory. */
+import { compareIds } from "../model/ids.ts"
 
 /** A page of a list that is ordered by id, newest first. */
 export interface KeysetRange<Id extends string> {
@@ -24,9 +25,4 @@ export function withinKeyset<Id extends string, Row extends { readonly id: Id }>
     .filter(({ id }) => from === undefined || compareIds(id, from) === (direction === "older" ? -1 : 1))
     .toSorted((a, b) => compareIds(b.id, a.id))
   return direction === "older" ? within.slice(0, limit) : within.slice(-limit)
-}
-
-function compareIds(a: string, b: string): -1 | 0 | 1 {
-  const [left, right] = [BigInt(a), BigInt(b)]
-  return left < right ? -1 : left > right ? 1 : 0
 }

@@ -1,16 +1,16 @@
 /**
- * The body of a response with posts. The stored texts of posts go into it byte for byte and are never parsed on the way,
- * which `bench/pages.ts` measures. So these bodies are made as text, not as objects.
+ * The body of a response with posts or users. Their stored texts go into it byte for byte and are never parsed on the way,
+ * which `bench/pages.ts` measures for posts. So these bodies are made as text, not as objects.
  */
 import type { PageMeta } from "@sluice/api"
 import type { Problem } from "../../model/problem.ts"
 import { presentErrors } from "../problems.ts"
 
 /** JSON text: `{"data":…,"includes":{…},"meta":{…},"errors":[…]}`, without the members that there are not. */
-export function postsBody(parts: {
+export function bodyText(parts: {
   readonly dataJson: string | undefined
   readonly includesJson: string | undefined
-  readonly meta?: PageMeta
+  readonly meta?: Partial<PageMeta> | undefined
   readonly problems: readonly Problem[]
 }): string {
   const { dataJson, includesJson, meta, problems } = parts

@@ -1,7 +1,7 @@
 /** Posts by their ids as response bodies. */
 import { damagedPost, notFound, postBeyondRoom, type Problem } from "../../model/problem.ts"
 import type { FoundPosts } from "../../queries/posts-by-id.ts"
-import { postsBody } from "./posts-body.ts"
+import { bodyText } from "./body-text.ts"
 
 type Found = Pick<FoundPosts, "posts" | "absent">
 
@@ -20,7 +20,7 @@ export function presentPostById(found: Found): string {
 /** The errors of ids come before those of expansions. */
 function bodyOf({ posts, absent }: Found, dataJson: string | undefined, parameter: "ids" | "id"): string {
   const problems = [...absent.map((post) => problemOf(post, parameter)), ...posts.missing]
-  return postsBody({ dataJson, includesJson: posts.includesJson, problems })
+  return bodyText({ dataJson, includesJson: posts.includesJson, problems })
 }
 
 function problemOf({ id, why }: Found["absent"][number], parameter: "ids" | "id"): Problem {

@@ -4,7 +4,7 @@ import type { PageMeta } from "@sluice/api"
 import type { PostId } from "../../model/ids.ts"
 import type { RenderedPosts } from "../../model/render-post.ts"
 import { presentErrors } from "../problems.ts"
-import { postsBody } from "./posts-body.ts"
+import { bodyText } from "./body-text.ts"
 
 /** An unknown user is an error within a 200, as in X's responses. */
 export function presentUnknownUser(id: string) {
@@ -19,7 +19,7 @@ export function presentPostsPage(page: {
   readonly damaged: readonly PostId[]
 }): string {
   const { dataJson, includesJson, missing } = page.posts
-  return postsBody({
+  return bodyText({
     dataJson,
     includesJson,
     meta: page.meta,

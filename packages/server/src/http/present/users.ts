@@ -1,7 +1,8 @@
 /** Users as response bodies. Their stored texts go in as they are, so a body is made as text. */
+import type { PageMeta } from "@sluice/api"
 import type { RenderedUsers, UserSearchPage } from "../../queries/users.ts"
 import { listOf } from "../../model/render-post.ts"
-import { presentErrors } from "../problems.ts"
+import { bodyText } from "./body-text.ts"
 
 /** JSON text with one user, or with the errors alone. */
 export function presentUser(rendered: RenderedUsers): string {
@@ -19,13 +20,11 @@ export function presentFoundUsers(page: UserSearchPage): string {
   return bodyOf(page, listOf(page.users), meta)
 }
 
-function bodyOf({ pinnedJson, missing }: RenderedUsers, dataJson: string | undefined, meta?: object): string {
-  const { errors } = presentErrors(missing)
-  const members = [
-    ...(dataJson === undefined ? [] : [`"data":${dataJson}`]),
-    ...(pinnedJson === undefined ? [] : [`"includes":{"tweets":${pinnedJson}}`]),
-    ...(errors === undefined ? [] : [`"errors":${JSON.stringify(errors)}`]),
-    ...(meta === undefined ? [] : [`"meta":${JSON.stringify(meta)}`]),
-  ]
-  return `{${members.join(",")}}`
+function bodyOf(
+  { pinnedJson, missing }: RenderedUsers,
+  dataJson: string | undefined,
+  meta?: Partial<PageMeta>,
+): string {
+  const includesJson = pinnedJson === undefined ? undefined : `{"tweets":${pinnedJson}}`
+  return bodyText({ dataJson, includesJson, meta, problems: missing })
 }

@@ -12,7 +12,7 @@ import { clientLeft, releaseWhen } from "../connections/client-left.ts"
 import type { HttpDeps, HttpServer } from "../deps.ts"
 import { presentPostsPage } from "../present/user-posts.ts"
 import { presentErrors } from "../problems.ts"
-import { responseSelectionOf, bearerRoute, boundParameters } from "./route-schema.ts"
+import { bearerRoute, boundParameters, responseSelectionOf } from "./route-schema.ts"
 import { sendJson } from "./send-json.ts"
 
 /** Lists of posts that refer to a user or to a post. */
@@ -23,10 +23,10 @@ export function relatedPostRoutes(server: HttpServer, { relatedPosts }: Pick<Htt
     bearerRoute("List the posts that mention a user", PostsBody, { params: UserParams, querystring: MentionsQuery }),
     async (request, reply) => {
       const { id } = request.params
-      const left = clientLeft(reply.raw)
       const page = requestOf(pathOf(paths.mentions, { id }), request.query, pageSizes.mentions.default)
-      const outcome = await relatedPosts.mentions(appOf(request).id, asId<UserId>(id), page, left)
-      return send(reply, outcome, notFound("user", "id", id), left)
+      return respond(reply, notFound("user", "id", id), (left) =>
+        relatedPosts.mentions(appOf(request).id, asId<UserId>(id), page, left),
+      )
     },
   )
   /** GET /2/tweets/:id/quote_tweets: a page of the posts that quote a post. */
@@ -36,10 +36,10 @@ export function relatedPostRoutes(server: HttpServer, { relatedPosts }: Pick<Htt
     async (request, reply) => {
       const { id } = request.params
       const { exclude = [] } = request.query
-      const left = clientLeft(reply.raw)
       const page = { ...requestOf(pathOf(paths.quotes, { id }), request.query, pageSizes.quotes.default), exclude }
-      const outcome = await relatedPosts.quotes(appOf(request).id, asId<PostId>(id), page, left)
-      return send(reply, outcome, notFound("tweet", "id", id), left)
+      return respond(reply, notFound("tweet", "id", id), (left) =>
+        relatedPosts.quotes(appOf(request).id, asId<PostId>(id), page, left),
+      )
     },
   )
   /** GET /2/tweets/:id/retweets: a page of the reposts of a post. */
@@ -48,16 +48,22 @@ export function relatedPostRoutes(server: HttpServer, { relatedPosts }: Pick<Htt
     bearerRoute("List the reposts of a post", PostsBody, { params: PostByIdParams, querystring: RepostsQuery }),
     async (request, reply) => {
       const { id } = request.params
-      const left = clientLeft(reply.raw)
       const page = requestOf(pathOf(paths.reposts, { id }), request.query, pageSizes.reposts.default)
-      const outcome = await relatedPosts.reposts(appOf(request).id, asId<PostId>(id), page, left)
-      return send(reply, outcome, notFound("tweet", "id", id), left)
+      return respond(reply, notFound("tweet", "id", id), (left) =>
+        relatedPosts.reposts(appOf(request).id, asId<PostId>(id), page, left),
+      )
     },
   )
 }
 
-/** Responds with a page, or with the problem when the user or the post is not known. */
-function send(reply: FastifyReply, outcome: RelatedPostsOutcome, unknown: Problem, left: AbortSignal) {
+/** Responds with the page that is found, or with a problem when the user or the post is not known. */
+async function respond(
+  reply: FastifyReply,
+  unknown: Problem,
+  find: (left: AbortSignal) => Promise<RelatedPostsOutcome>,
+) {
+  const left = clientLeft(reply.raw)
+  const outcome = await find(left)
   if (outcome === "unknown") return presentErrors([unknown])
   releaseWhen(left, outcome.release)
   return sendJson(reply, presentPostsPage(outcome))

@@ -3,6 +3,7 @@ import { selectionParameters, vocabularyOf, type SelectionParameter } from "@slu
 import { NoQuery, ProblemBody } from "@sluice/api/schemas"
 import { Type, type TSchema } from "typebox"
 import type { AppId } from "../../model/ids.ts"
+import { invalidRequest } from "../../model/problem.ts"
 import { problemContentType } from "../problems.ts"
 import { parseSelection, type FieldSelection } from "../../model/field-selection.ts"
 
@@ -93,4 +94,18 @@ export function boundParameters(query: Readonly<Record<string, string | number |
     .map(([name, value]) => `${name}=${typeof value === "object" ? value.toSorted().join(",") : value}`)
     .toSorted()
     .join("&")
+}
+
+/** The page token of a query and the name that it came under: the two names mean the same, and at most one may be given. */
+export function pageTokenOf(query: { readonly next_token?: string; readonly pagination_token?: string }): {
+  readonly token: string | undefined
+  readonly tokenParameter?: "next_token"
+} {
+  const { next_token: next, pagination_token: pagination } = query
+  if (next === undefined) return { token: pagination }
+  if (pagination === undefined) return { token: next, tokenParameter: "next_token" }
+  throw invalidRequest("Give one of `next_token` and `pagination_token`, which mean the same.", {
+    next_token: [next],
+    pagination_token: [pagination],
+  })
 }

@@ -3,7 +3,6 @@ import { pageSizes, paths } from "@sluice/api"
 import { CountsBody, CountsQuery, PostsBody, SearchAllQuery, SearchRecentQuery } from "@sluice/api/schemas"
 import type { FastifyReply, FastifyRequest } from "fastify"
 import type { Static } from "typebox"
-import { invalidRequest } from "../../model/problem.ts"
 import { checkWindow, countedTimes, recentMs, searchSpan, spanOf } from "../../queries/search-window.ts"
 import type { Granularity } from "../../queries/search-counts.ts"
 import { appOf } from "../auth.ts"
@@ -11,7 +10,7 @@ import { clientLeft, releaseWhen } from "../connections/client-left.ts"
 import type { HttpDeps, HttpServer } from "../deps.ts"
 import { presentCounts } from "../present/search.ts"
 import { presentPostsPage } from "../present/user-posts.ts"
-import { responseSelectionOf, bearerRoute, boundParameters } from "./route-schema.ts"
+import { bearerRoute, boundParameters, pageTokenOf, responseSelectionOf } from "./route-schema.ts"
 import { sendJson } from "./send-json.ts"
 
 /** How far back a search reaches; `undefined`: to the first post. */
@@ -40,7 +39,7 @@ export function searchRoutes(
         isRanked: query.sort_order === "relevancy",
         leadsBack: false,
         limit: query.max_results ?? defaultSize,
-        ...tokenOf(query),
+        ...pageTokenOf(query),
         selection: responseSelectionOf(query),
         parameters: boundParameters(query),
       }
@@ -62,7 +61,7 @@ export function searchRoutes(
         span: spanOf(query),
         granularity: (query.granularity ?? "hour") as Granularity,
         ...countedTimes(query, nowMs, reachMs),
-        ...tokenOf(query),
+        ...pageTokenOf(query),
         parameters: boundParameters(query),
       }
       return presentCounts(await searchCounts.page(appOf(request).id, countsRequest, clientLeft(reply.raw)))
@@ -92,16 +91,4 @@ export function searchRoutes(
     bearerRoute("Count all stored posts", CountsBody, { querystring: CountsQuery }),
     countsAt(paths.countsAll, undefined),
   )
-}
-
-/** The token of the page, by either of its names, of which at most one may be given. */
-function tokenOf(query: { readonly next_token?: string; readonly pagination_token?: string }) {
-  const { next_token: next, pagination_token: pagination } = query
-  if (next !== undefined && pagination !== undefined) {
-    throw invalidRequest("Give one of `next_token` and `pagination_token`, which mean the same.", {
-      next_token: [next],
-      pagination_token: [pagination],
-    })
-  }
-  return next === undefined ? { token: pagination } : { token: next, tokenParameter: "next_token" as const }
 }

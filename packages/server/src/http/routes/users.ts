@@ -13,12 +13,11 @@ import {
 import type { FastifyRequest } from "fastify"
 import type { Static } from "typebox"
 import { asId } from "../../model/ids.ts"
-import { invalidRequest } from "../../model/problem.ts"
-import type { NamedUsers, UserSearch, UserSelection } from "../../queries/users.ts"
+import type { NamedUsers, UserSelection } from "../../queries/users.ts"
 import { appOf, userOf } from "../auth.ts"
 import type { HttpDeps, HttpServer } from "../deps.ts"
 import { presentFoundUsers, presentUser, presentUsers } from "../present/users.ts"
-import { bearerRoute, boundParameters, selectionOf } from "./route-schema.ts"
+import { bearerRoute, boundParameters, pageTokenOf, selectionOf } from "./route-schema.ts"
 import { sendJson } from "./send-json.ts"
 
 /** Look-ups of users, and search for them. A user who is not there is an error within a 200. */
@@ -75,7 +74,7 @@ export function userRoutes(server: HttpServer, { users }: Pick<HttpDeps, "users"
       const search = {
         query: query.query,
         limit: query.max_results ?? pageSizes.userSearch.default,
-        token: tokenOf(query),
+        ...pageTokenOf(query),
         selection: userSelectionOf(query),
         parameters: boundParameters(query),
       }
@@ -103,17 +102,4 @@ function userSelectionOf({ expansions = [], "user.fields": userFields = [], ...o
     postFields: selectionOf(ofPosts).post,
     includesPinned: expansions.includes("pinned_tweet_id"),
   }
-}
-
-/** The token of either name: they mean the same. */
-function tokenOf({
-  next_token: next,
-  pagination_token: pagination,
-}: Static<typeof UserSearchQuery>): UserSearch["token"] {
-  if (next !== undefined && pagination !== undefined) {
-    const given = { next_token: [next], pagination_token: [pagination] }
-    throw invalidRequest("Only one of `next_token` and `pagination_token` can be given", given)
-  }
-  if (next !== undefined) return { parameter: "next_token", text: next }
-  return pagination === undefined ? undefined : { parameter: "pagination_token", text: pagination }
 }

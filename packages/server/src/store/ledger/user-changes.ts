@@ -10,7 +10,7 @@
  * late and differs. When the time is written the object is too, so two objects with one fingerprint are confused no longer.
  */
 import { crc32 } from "node:zlib"
-import type { UserId } from "../../model/ids.ts"
+import { compareIds, type UserId } from "../../model/ids.ts"
 import type { AcceptedPost } from "../../model/post.ts"
 import { userWords } from "../../model/user.ts"
 
@@ -78,7 +78,7 @@ export function usersToWrite(seen: ReadonlyMap<UserId, SeenUser>, stored: Iterab
     rows.push({ id, username, seenAtMs, fingerprint, object: textOf(object), isChanged })
   }
   // By id: two transactions then wait for each other at most once.
-  return rows.toSorted((a, b) => (BigInt(a.id) < BigInt(b.id) ? -1 : 1))
+  return rows.toSorted((a, b) => compareIds(a.id, b.id))
 }
 
 function textOf({ buffer, byteOffset, byteLength }: Uint8Array): string {

@@ -11,6 +11,7 @@ import type { DeadLetter, DeadLetterSelector } from "../../model/dead-letter.ts"
 import { epochAt, type LogEpoch } from "../../model/event-id.ts"
 import {
   beforeFirstMatch,
+  compareIds,
   type AppId,
   type AttemptId,
   type DeadLetterId,
@@ -1041,7 +1042,7 @@ export class MemoryStore implements Store {
   #owners(): UserRow[] {
     const owners = new Map<string, UserRow>()
     const bySight = [...this.#state.userObjects.values()].toSorted(
-      (a, b) => a.seenAtMs - b.seenAtMs || (BigInt(a.id) < BigInt(b.id) ? -1 : 1),
+      (a, b) => a.seenAtMs - b.seenAtMs || compareIds(a.id, b.id),
     )
     for (const user of bySight) owners.set(user.username, user)
     return [...owners.values()]
@@ -1243,10 +1244,6 @@ export class MemoryStore implements Store {
       links: [...links.values()].map(tallyOf).toSorted((a, b) => compareIds(a.linkId, b.linkId)),
     }
   }
-}
-
-function compareIds(a: string, b: string): number {
-  return BigInt(a) < BigInt(b) ? -1 : BigInt(a) > BigInt(b) ? 1 : 0
 }
 
 function newestFirst<Item extends { readonly id: string }>(items: Iterable<Item>): readonly Item[] {

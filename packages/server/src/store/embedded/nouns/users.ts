@@ -1,6 +1,6 @@
 /** Users as they came last with posts. */
 import type { DatabaseSync } from "node:sqlite"
-import type { PostId, UserId } from "../../../model/ids.ts"
+import { compareIds, type PostId, type UserId } from "../../../model/ids.ts"
 import type { AcceptedPost } from "../../../model/post.ts"
 import { idEdgeOf } from "../../id-bounds.ts"
 import { newestUsers, usersToWrite, wordChanges, type StoredSight } from "../../ledger/user-changes.ts"
@@ -54,7 +54,7 @@ export function createUserObjectReads(db: DatabaseSync): SyncReads<UserReads> {
     usersByWords({ words: [first = "", ...others], below, limit, scanMax }) {
       const rows = withWord.all(first, JSON.stringify(others), idEdgeOf("older", below), scanMax)
       const { ids, ...scan } = wordsScanOf(rows, { others: others.length, limit, scanMax })
-      return { users: usersById(ids).toSorted(greatestFirst), ...scan }
+      return { users: usersById(ids).toSorted((a, b) => compareIds(b.id, a.id)), ...scan }
     },
     userFill: () => fill.get()?.upTo,
   }
@@ -109,8 +109,4 @@ export function createUserWrites(db: DatabaseSync): SyncWrites<UserWrites> {
       else setFill.run(BigInt(upTo))
     },
   }
-}
-
-function greatestFirst(a: FoundUser, b: FoundUser): number {
-  return BigInt(a.id) > BigInt(b.id) ? -1 : 1
 }
