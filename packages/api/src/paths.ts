@@ -34,6 +34,7 @@ export const paths = {
   redeliver: "/sluice/v1/dead-letters/redeliver",
   redeliverMatches: "/sluice/v1/deliveries/redeliver",
   replays: "/sluice/v1/replays",
+  replay: "/sluice/v1/replays/:job_id",
   webhookReplay: "/2/webhooks/replay",
   webhookDetails: "/sluice/v1/webhooks",
   webhookDetail: "/sluice/v1/webhooks/:webhook_id",

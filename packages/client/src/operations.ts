@@ -5,6 +5,7 @@ import type {
   ChangeRulesBody,
   ChangeRuleTagBody,
   CountsBody,
+  CreateBackfillBody,
   CreateReplayBody,
   CreateWebhookBody,
   DeadLettersBody,
@@ -26,6 +27,7 @@ import type {
   RedeliveredBody,
   RedeliveredMatchesBody,
   RedeliverMatchesBody,
+  ReplayBody,
   ReplayCreatedBody,
   ReplaysBody,
   RuleCostBody,
@@ -132,7 +134,11 @@ export interface Operations {
   readonly deadLetters: { readonly GET: Operation<DeadLettersBody> }
   readonly redeliver: { readonly POST: Operation<RedeliveredBody, RedeliverBody> }
   readonly redeliverMatches: { readonly POST: Operation<RedeliveredMatchesBody, RedeliverMatchesBody> }
-  readonly replays: { readonly GET: Operation<ReplaysBody> }
+  readonly replays: {
+    readonly GET: Operation<ReplaysBody>
+    readonly POST: Operation<ReplayBody, CreateBackfillBody>
+  }
+  readonly replay: { readonly DELETE: Operation<ReplayBody> }
   readonly webhookDetails: { readonly GET: Operation<WebhookDetailsBody> }
   readonly webhookDetail: { readonly GET: Operation<WebhookDetailBody> }
   readonly signingKey: {

@@ -5,6 +5,7 @@ import { ConfigError } from "./runtime/config-error.ts"
 import { Activity } from "./control/activity.ts"
 import { createApps, type Apps } from "./control/apps.ts"
 import { createSessions } from "./control/sessions.ts"
+import { createBackfillSearches } from "./delivery/replays/backfill-searches.ts"
 import { createRuleTestQueue } from "./control/rule-tests/rule-test-queue.ts"
 import { diskRoom, lockFiles } from "./startup/data-directory.ts"
 import { ConnectionTracker } from "./http/connections/connection-tracker.ts"
@@ -17,7 +18,7 @@ import { FairRounds } from "./runtime/fair-rounds.ts"
 import { recordEvents, type Metrics } from "./runtime/events/recorded-events.ts"
 import { boundHeapGrowth } from "./runtime/heap-growth.ts"
 import { logBytesMax, openLogDestination } from "./runtime/events/log-destination.ts"
-import { createOutbound } from "./runtime/outbound/outbound.ts"
+import { createOutbound, type Outbound } from "./runtime/outbound/outbound.ts"
 import { outboundPostureOf } from "./runtime/outbound/outbound-address.ts"
 import { systemRandom as random } from "./runtime/random.ts"
 import { createSnowflakes } from "./runtime/snowflakes.ts"
@@ -113,8 +114,7 @@ async function start(
   const intake = intakeThrough(threads.intakeThreads, events)
   const source = await createSource(config, { intake, clock, events })
 
-  const outbound = createOutbound(outboundPostureOf(config))
-  resources.defer(() => outbound.close())
+  const outbound = openOutbound(config, resources)
   const embeddings = endpoint && createEmbeddings({ ...endpoint, clock })
   resources.defer(async () => embeddings?.close())
   const snowflakes = createSnowflakes(clock, random, { after: await store.lastId(), processNumber })
@@ -165,6 +165,7 @@ async function start(
 
   const work = Promise.all([
     deliveries.run(signal),
+    createBackfillSearches({ ...base, pastPosts: ruleTestQueue }).run(signal),
     runUpkeep(base, retention, signal),
     control.webhookRegistry.runSchedule(signal),
     readiness.run(signal),
@@ -233,6 +234,12 @@ function openEvents(config: Config, resources: AsyncDisposableStack) {
   const failures = new Failures(systemClock)
   const { events, metrics } = recordEvents(log, config.logLevel, systemClock)
   return { metrics, failures, events: failures.observe(events) }
+}
+
+function openOutbound(config: Config, resources: AsyncDisposableStack): Outbound {
+  const outbound = createOutbound(outboundPostureOf(config))
+  resources.defer(() => outbound.close())
+  return outbound
 }
 
 /** The files of the store, if it has any, belong to this process from then on. */

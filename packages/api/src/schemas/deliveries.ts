@@ -180,15 +180,44 @@ export const ReplayState = Type.Object({
   application_id: Id,
   from_date: Type.String({ description: "yyyymmddhhmm in UTC, inclusive." }),
   to_date: Type.String({ description: "yyyymmddhhmm in UTC, inclusive." }),
-  state: Type.String({ enum: ["running", "complete", "incomplete"] }),
+  state: Type.String({
+    enum: ["searching", "running", "complete", "incomplete", "cancelled"],
+    description: "`searching`: a backfill looks for its matches, and sends them afterwards.",
+  }),
   position: Type.Integer({ description: "Position up to which every match was sent or has failed." }),
   end: Type.Integer({ description: "Position of the last match to send." }),
   delivered: Type.Integer(),
   failed: Type.Integer({ description: "Matches that were not delivered, deleted ones included." }),
   created_at: Instant,
   ended_at: Type.Optional(Instant),
+  rules: Type.Optional(
+    Type.Array(Type.Object({ id: Id, value: Type.String(), tag: Type.String() }), {
+      description: "Of a backfill: its rules, as they were when it was created.",
+    }),
+  ),
+  searched_to: Type.Optional(
+    Type.Unsafe<string>({
+      ...Instant,
+      description: "Of a backfill: posts made up to then were compared with the rules.",
+    }),
+  ),
 })
 export type ReplayState = Static<typeof ReplayState>
+
+/** Body of `POST /sluice/v1/replays`: the stored posts since a time that came before rules and match them. */
+export const CreateBackfillBody = exactly({
+  webhook_id: Id,
+  rule_ids: Type.Array(Id, { minItems: 1, maxItems: 25, uniqueItems: true }),
+  since: Type.Unsafe<string>({ ...Instant, description: "Posts made before this time are left out." }),
+})
+export type CreateBackfillBody = Static<typeof CreateBackfillBody>
+
+/** Path parameters of routes about one replay. */
+export const ReplayParams = exactly({ job_id: Id })
+
+/** A replay, as it is now. */
+export const ReplayBody = Type.Object({ data: ReplayState })
+export type ReplayBody = Static<typeof ReplayBody>
 
 /** The replays of an app. */
 export const ReplaysBody = Type.Object({

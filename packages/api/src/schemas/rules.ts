@@ -121,11 +121,25 @@ export const ChangeRulesQuery = queryOf({
 /** Members of the rule counts to show. Accepted, but all are always shown. */
 export const RuleCountsQuery = queryOf({ "rules_count.fields": listOf(rulesCountFields) })
 
-/** Body of `POST /sluice/v1/rules/test`: a rule, and either posts or a number of recent ones. */
+/** Body of `POST /sluice/v1/rules/test`: a rule, and posts, a number of recent ones, or a time since which posts are stored. */
 export const TestRuleBody = exactly({
   value: Type.String(),
   posts: Type.Optional(Type.Array(Type.Object({ data: OpenPost }, { additionalProperties: true }), { maxItems: 1000 })),
-  recent: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000 })),
+  recent: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 1000, description: "So many of the newest stored posts." }),
+  ),
+  since: Type.Optional(
+    Type.Unsafe<string>({
+      ...Instant,
+      description: "The stored posts since this time, the newest first, at most 20,000 in one request.",
+    }),
+  ),
+  until_id: Type.Optional(
+    Type.Unsafe<string>({
+      ...Id,
+      description: "With since: only posts before this one, to go on after `meta.stopped_at`.",
+    }),
+  ),
   mode: Type.Optional(
     Type.String({
       enum: ["stream", "search"],
@@ -171,11 +185,26 @@ export const RuleTestedBody = Type.Object({
   ),
   meta: Type.Object({
     tested: Type.Integer(),
-    matched: Type.Integer(),
+    matched: Type.Integer({ description: "With since, `data` has the newest hundred of them." }),
+    cost: Type.Integer({ description: "Steps that the rule costs the matcher." }),
+    from: Type.Optional(
+      Type.Unsafe<string>({
+        ...Instant,
+        description: "When the oldest of the stored posts that were tested was made.",
+      }),
+    ),
+    to: Type.Optional(Type.Unsafe<string>({ ...Instant, description: "When the newest of them was made." })),
+    stopped_at: Type.Optional(
+      Type.Unsafe<string>({
+        ...Id,
+        description:
+          "With since: the last post that was tested, while older ones were not. Send it as `until_id` to go on there.",
+      }),
+    ),
     share: Type.Number({ description: "matched / tested, 0 to 1; 0 when nothing was tested." }),
     estimated_per_day: Type.Optional(
       Type.Number({
-        description: "Estimated matches each day, if posts come as the recent ones did. Three significant digits.",
+        description: "Matches each day, at the rate of the stored posts that were tested. Three significant digits.",
       }),
     ),
   }),

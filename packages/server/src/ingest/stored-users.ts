@@ -12,7 +12,8 @@ import { asId, type PostId } from "../model/ids.ts"
 import type { Clock } from "../runtime/clock.ts"
 import type { Events } from "../runtime/events/events.ts"
 import type { Leases } from "../store/leases.ts"
-import type { PostsScan, PostStore } from "../store/port/post-store.ts"
+import type { PostStore } from "../store/port/post-store.ts"
+import { lastScanned } from "../store/posts-scan.ts"
 import type { UserReads, UserWrites } from "../store/port/user-store.ts"
 import { readEnvelope } from "./read-envelope.ts"
 
@@ -62,19 +63,17 @@ export async function takeStoredUsers(deps: StoredUsersDeps, signal: AbortSignal
 /** Returns how many posts it has read. */
 async function takeStep({ store, clock }: StoredUsersDeps, upTo: PostId): Promise<number> {
   const from = asId<PostId>(String(BigInt(upTo) + 1n))
-  const scan = await store.posts({ direction: "older", from, limit: stepPostsMax, bytesMax: stepBytesMax })
+  const range = { direction: "older", from, limit: stepPostsMax, bytesMax: stepBytesMax } as const
+  const scan = await store.posts(range)
   const posts = scan.posts.flatMap(({ json }) => {
     const read = readEnvelope(json, clock.nowMs())
     return read.ok ? [read.post] : []
   })
-  await store.takeUsers(posts, nextOf(scan))
+  await store.takeUsers(posts, before(lastScanned(scan, range)))
   return scan.posts.length
 }
 
 /** The greatest id that is still to be read; undefined after the last post. */
-function nextOf({ posts, damaged, stoppedAt }: PostsScan): PostId | undefined {
-  const ids = [...posts.map(({ id }) => id), ...damaged]
-  if (stoppedAt === undefined && ids.length < stepPostsMax) return undefined
-  const lowest = ids.map(BigInt).reduce((low, id) => (id < low ? id : low))
-  return lowest === 0n ? undefined : asId<PostId>(String(lowest - 1n))
+function before(lowest: PostId | undefined): PostId | undefined {
+  return lowest === undefined || lowest === "0" ? undefined : asId<PostId>(String(BigInt(lowest) - 1n))
 }

@@ -4,6 +4,8 @@
  * An id is a snowflake: 41 bits of milliseconds since X's epoch, 10 bits of node, 12 bits of sequence. Ids of
  * different things must not be mixed up, so each kind has its brand; a brand is made by `asId` where the text comes in.
  */
+import { firstSnowflake, snowflakeEpochMs } from "@sluice/api"
+
 declare const kind: unique symbol
 type Id<Kind extends string> = string & { readonly [kind]: Kind }
 
@@ -43,4 +45,14 @@ export function compareIds(a: string, b: string): -1 | 0 | 1 {
 /** Brands text that `isId` has found to be one; leading zeros go, so that equal ids are equal text. */
 export function asId<Kind extends AnyId>(text: string): Kind {
   return (text.length > 1 && text.startsWith("0") ? BigInt(text).toString() : text) as Kind
+}
+
+/** When X's first post was made, Unix ms: before it there are no ids. Source: a recorded 400. */
+export const firstPostMs = Date.parse("2006-03-21T00:00:00Z")
+
+/** The first id of a moment; below it are those of before. Ids from before snowflakes hold no time. */
+export function firstIdAt(atMs: number): bigint {
+  if (atMs <= firstPostMs) return 0n
+  const id = BigInt(Math.max(0, atMs - snowflakeEpochMs)) << 22n
+  return id > firstSnowflake ? id : firstSnowflake
 }

@@ -7,7 +7,7 @@
  */
 import type { PageMeta } from "@sluice/api"
 import type { FieldSelection } from "../model/field-selection.ts"
-import { compareIds, type AppId, type PostId } from "../model/ids.ts"
+import { compareIds, firstIdAt, type AppId, type PostId } from "../model/ids.ts"
 import type { StoredPost } from "../model/post.ts"
 import { renderPosts, shapeFor, type RenderedPosts } from "../model/render-post.ts"
 import { scannedPage } from "../paging/keyset-page.ts"
@@ -20,7 +20,7 @@ import { idEdgeOf } from "../store/id-bounds.ts"
 import type { KeysetRange } from "../store/keyset-range.ts"
 import type { PostStore } from "../store/port/post-store.ts"
 import { pageBytesMax, type HeldPages } from "./held-pages.ts"
-import { firstIdAt, type IdSpan } from "./search-window.ts"
+import type { IdSpan } from "./search-window.ts"
 
 /** A request for one page, its parameters checked. */
 export interface PostSearchRequest {

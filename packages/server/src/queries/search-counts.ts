@@ -6,11 +6,11 @@
  *
  * Source of edges and pages: recorded responses of X.
  */
-import type { AppId } from "../model/ids.ts"
+import { firstIdAt, type AppId } from "../model/ids.ts"
 import type { PageScope, PageTokens } from "../paging/page-token.ts"
 import type { SearchedRule } from "../search/post-search.ts"
 import type { Searches } from "../search/searches.ts"
-import { firstIdAt, type IdSpan } from "./search-window.ts"
+import type { IdSpan } from "./search-window.ts"
 
 /** Lengths of the intervals that a request may choose. */
 const granularities = { minute: 60_000, hour: 3_600_000, day: 86_400_000 } as const

@@ -4,8 +4,9 @@
  *
  * A post counts at the time that is in its id, as on X. Source of the sentences: recorded responses of X.
  */
-import { firstSnowflake, snowflakeAtMs, snowflakeEpochMs } from "@sluice/api"
+import { snowflakeAtMs } from "@sluice/api"
 import { instant } from "../model/date-time.ts"
+import { firstIdAt, firstPostMs } from "../model/ids.ts"
 import { invalidRequests, type RequestFault } from "../model/problem.ts"
 import { idEnds } from "../store/id-bounds.ts"
 
@@ -25,9 +26,6 @@ export interface IdSpan {
 
 /** How far recent search and recent counts reach back. Source: docs.x.com, "Recent search". */
 export const recentMs = 7 * 86_400_000
-
-/** The first post. Source: a recorded 400. */
-const firstPostMs = Date.parse("2006-03-21T00:00:00Z")
 
 /**
  * Checks the span of a request at `nowMs`. `reachMs`: how far it may reach back; absent: to the first post. Throws an
@@ -94,13 +92,6 @@ export function countedTimes(
   if (sinceMs !== undefined) return { startMs: sinceMs, endMs }
   if (reachMs !== undefined) return { startMs: endMs - reachMs, endMs }
   return { startMs: Math.floor((endMs - countedMs) / dayMs) * dayMs, endMs }
-}
-
-/** The first id of a moment; below it are those of before. Ids from before snowflakes hold no time. */
-export function firstIdAt(atMs: number): bigint {
-  if (atMs <= firstPostMs) return 0n
-  const id = BigInt(Math.max(0, atMs - snowflakeEpochMs)) << 22n
-  return id > firstSnowflake ? id : firstSnowflake
 }
 
 /** X refuses ids next to times in searches, other than in timelines. */

@@ -14,6 +14,7 @@ import type { StoredPost } from "../model/post.ts"
 import type { Clock } from "../runtime/clock.ts"
 import type { ArrivalReads } from "../store/port/arrival-store.ts"
 import type { PostStore } from "../store/port/post-store.ts"
+import { lastScanned } from "../store/posts-scan.ts"
 import type { SearchIndex } from "../store/search-index.ts"
 import type { PostSearch } from "./post-search.ts"
 
@@ -189,15 +190,15 @@ class Finding {
     const chunk = { limit: readPostsMax, bytesMax: chunkBytesMax }
     for (;;) {
       const from = (this.#isOlder ? this.#upTo + 1n : this.#above).toString() as PostId
-      const { posts, damaged, stoppedAt: cutAt } = await this.#deps.store.posts({ direction, from, ...chunk })
+      const scan = await this.#deps.store.posts({ direction, from, ...chunk })
+      const { posts, damaged } = scan
       const ordered = this.#isOlder ? posts : posts.toReversed()
       this.damaged.push(...damaged.filter((id) => this.#isWithin(id)))
       for (const post of ordered) {
         if (!this.#isWithin(post.id)) return undefined
         if (await this.#evaluate(post)) return post.id
       }
-      const ids = [...ordered.map(({ id }) => id), ...damaged]
-      const last = cutAt ?? (ids.length < readPostsMax ? undefined : ids.toSorted(this.#compare).at(-1))
+      const last = lastScanned(scan, { direction, limit: readPostsMax })
       if (last === undefined) return undefined
       this.#goOnAfter(last)
     }

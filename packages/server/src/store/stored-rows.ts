@@ -76,7 +76,12 @@ export const storedTables = [
     key: "id",
     columns: `id bigint, app_id bigint, webhook_id bigint, link_id bigint, from_ms bigint, to_ms bigint,
       position bigint, end_seq bigint, delivered bigint, failed bigint, created_at_ms bigint,
-      state text, ended_at_ms bigint`,
+      state text, ended_at_ms bigint, backfill_rules text, searched_id bigint, last_id bigint`,
+  },
+  {
+    name: "backfill_matches",
+    key: "replay_id, seq",
+    columns: "replay_id bigint, seq bigint, post_id bigint, rules text",
   },
   { name: "users", key: "id", columns: "id bigint, ids_hold_time boolean" },
   {

@@ -264,7 +264,9 @@ test("without a file a rule is tested on the newest stored posts", async () => {
   await json("import", "ferret.ndjson")
   const outcome = await sluice("rules", "test", "férret", "--json")
   expect(JSON.parse(outcome.stdout)).toMatchObject({ id: "90001" })
-  expect(outcome.stderr).toMatch(/^1 of \d+ posts match férret \(\d[\d.]*%, about \d[\d.]* per day\)\n$/)
+  expect(outcome.stderr).toMatch(
+    /^1 of \d+ posts match férret \(\d[\d.]*%, about \d[\d.]* per day\)\nThe rule costs \d+ steps? /,
+  )
   expect((await sluice("rules", "test", "ferret", "--json")).stdout).toBe("")
   expect(JSON.parse((await sluice("rules", "test", "ferret", "--mode", "search", "--json")).stdout)).toMatchObject({
     id: "90001",
@@ -353,3 +355,49 @@ test("the address and the token come from flags, then the environment, then the 
 function envelope(id: string, text: string, authorId: string): string {
   return JSON.stringify({ data: { id, text, author_id: authorId } })
 }
+
+test("a rule is tested on the posts since a time, and backfilled to a webhook", async () => {
+  const nowMs = Date.now()
+  const idAt = (seconds: number): string => String(BigInt(nowMs - seconds * 1_000 - snowflakeEpochMs) << 22n)
+  const lines = [7_200, 3_600, 1_800].map((seconds) => ({ data: { id: idAt(seconds), text: "a capybara" } }))
+  const file = join(directory, "past.ndjson")
+  await writeFile(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(""))
+  expect(await sluice("import", file)).toMatchObject({ status: 0 })
+  const since = new Date(nowMs - 5_400_000).toISOString()
+  const tested = await sluice("rules", "test", "capybara", "--since", since, "--json")
+  expect(tested).toMatchObject({ status: 0 })
+  const shown = tested.stdout
+    .trim()
+    .split("\n")
+    .map((line) => (JSON.parse(line) as { id: string }).id)
+  expect(shown).toEqual([idAt(1_800), idAt(3_600)])
+  expect(tested.stderr).toMatch(/^2 of \d+ posts match capybara \([\d.]+%, about [\d.]+ per day\)\n/m)
+  expect(tested.stderr).toContain("The rule costs 5 steps")
+
+  const webhook = (await json("webhooks", "add", receiver.url)) as { id: string }
+  expect(await sluice("links", "add", webhook.id)).toMatchObject({ status: 0 })
+  expect(await sluice("rules", "add", "capybara", "--backfill", since)).toMatchObject({
+    status: 1,
+    stderr: "error: A backfill needs both --backfill TIME and --webhook ID.\n",
+  })
+  const added = await sluice("rules", "add", "capybara", "--backfill", since, "--webhook", webhook.id)
+  expect(added).toMatchObject({ status: 0 })
+  const [, job = ""] = /Started backfill (\d+)/.exec(added.stderr) ?? []
+  const replays = async () => (await json("webhooks", "replays")) as { job_id: string; state: string }[]
+  expect(await replays()).toMatchObject([{ job_id: job, state: "searching", rules: [{ value: "capybara" }] }])
+  const cancelled = await json("webhooks", "cancel-replay", job)
+  expect(cancelled).toMatchObject({ job_id: job, state: "cancelled" })
+  expect(await sluice("webhooks", "cancel-replay", job)).toMatchObject({ status: 1 })
+
+  const [rule] = (await json("rules", "list")) as { id: string; value: string }[]
+  const again = await json("rules", "backfill", rule?.id ?? "", "--since", since, "--webhook", webhook.id)
+  expect(again).toMatchObject({ state: "searching" })
+  await expect.poll(async () => (await replays())[0]?.state, { timeout: 30_000 }).toBe("complete")
+  const delivered = receiver.received.filter(({ headers }) => /^replay_\d+_/.test(String(headers["webhook-id"])))
+  expect(delivered.map(({ body }) => (JSON.parse(body) as { data: { id: string } }).data.id)).toEqual([
+    idAt(3_600),
+    idAt(1_800),
+  ])
+  await sluice("rules", "delete", rule?.id ?? "")
+  await sluice("webhooks", "delete", webhook.id)
+})

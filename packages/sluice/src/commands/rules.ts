@@ -1,8 +1,10 @@
 /** `sluice rules`: manages and tests the rules of an app. */
+import type { Client } from "@sluice/client"
 import type { Mode, RuleProblem } from "@sluice/rules"
 import { Option, type Command } from "commander"
 import { clientCommand, connect, type ClientOptions } from "../connection/connection.ts"
 import { Failure } from "../process/failure.ts"
+import { instantOption } from "./option-values.ts"
 import { rulesFileCommands } from "./rules-sync.ts"
 import { matchedPost } from "../terminal/rule-match.ts"
 import { counted, printList } from "../terminal/table.ts"
@@ -21,11 +23,20 @@ export function rulesCommands(group: Command, context: CommandContext): void {
   clientCommand(group, "add", "Add a rule")
     .argument("<value>", 'Rule, for example "cat has:images -is:retweet"')
     .option("--tag <tag>", "Tag of the rule, included in deliveries")
+    .option(
+      "--backfill <time>",
+      "Also deliver the stored posts since this time that match, to --webhook",
+      instantOption,
+    )
+    .option("--webhook <id>", "Linked webhook of a backfill")
     .option("--json", "Print the rule as JSON")
     .addHelpText("after", "\nIf the rule starts with a dash, put -- before it: sluice rules add -- '-is:retweet cat'")
-    .action(async (value: string, options: ClientOptions & { tag?: string }) => {
+    .action(async (value: string, options: ClientOptions & { tag?: string; backfill?: string; webhook?: string }) => {
+      const { tag, backfill: since, webhook } = options
+      if ((since === undefined) !== (webhook === undefined)) {
+        throw new Failure("A backfill needs both --backfill TIME and --webhook ID.")
+      }
       const server = await connect(options, environment)
-      const { tag } = options
       const body = { add: [tag === undefined ? { value } : { value, tag }] }
       const { data, errors } = await server.request("POST", "rules", { body })
       const added = data?.[0]
@@ -37,6 +48,22 @@ export function rulesCommands(group: Command, context: CommandContext): void {
       }
       const text = `Added rule ${terminal.style.strong(messageText(added.id))}: ${messageText(added.value)}`
       await printResult(terminal, options.json, added, text)
+      if (since === undefined || webhook === undefined) return
+      const replay = await createBackfill(server, { webhook, since, ids: [added.id] })
+      terminal.note(`Started backfill ${messageText(replay.job_id)}. To show its progress: sluice webhooks replays`)
+    })
+
+  clientCommand(group, "backfill", "Deliver stored posts that came before rules and match them")
+    .argument("<id...>", "Ids of the rules, from `rules list`, at most 25")
+    .requiredOption("--since <time>", "Posts from this time on: 2026-03-14T12:00Z", instantOption)
+    .requiredOption("--webhook <id>", "Linked webhook to deliver to")
+    .option("--json", "Print the backfill as JSON")
+    .action(async (ids: string[], options: ClientOptions & { since: string; webhook: string }) => {
+      const { since, webhook } = options
+      const replay = await createBackfill(await connect(options, environment), { webhook, since, ids })
+      if (options.json === true) return terminal.printJson(replay)
+      await terminal.print(`Started backfill ${terminal.style.strong(messageText(replay.job_id))}.`)
+      terminal.note("To show its progress: sluice webhooks replays")
     })
 
   clientCommand(group, "list", "List the rules, newest first")
@@ -67,12 +94,26 @@ export function rulesCommands(group: Command, context: CommandContext): void {
   testCommand(group, context)
 }
 
+async function createBackfill(
+  server: Client,
+  { webhook, since, ids }: { readonly webhook: string; readonly since: string; readonly ids: readonly string[] },
+) {
+  const body = { webhook_id: webhook, rule_ids: [...ids], since }
+  const { data } = await server.request("POST", "replays", { body })
+  return data
+}
+
 function testCommand(group: Command, { terminal, environment }: CommandContext): void {
   clientCommand(group, "test", "Show which posts a rule matches, and why; nothing is stored")
     .argument("<value>", "Rule to test")
     .option(
       "--file <file>",
       "Test on a file of posts, plain or gzip, or - for standard input, without a server (default: the server's newest 1,000 posts)",
+    )
+    .addOption(
+      new Option("--since <time>", "Test on all of the server's posts from this time on: 2026-03-14T12:00Z")
+        .argParser(instantOption)
+        .conflicts("file"),
     )
     .addOption(
       new Option("--mode <mode>", "Rule of the stream, or of a search of stored posts")
@@ -85,20 +126,21 @@ function testCommand(group: Command, { terminal, environment }: CommandContext):
       "\nA file is read twice, so that reposts match by places and links that any post of the file describes.\n" +
         "Rules with embedding: need a server with an embeddings endpoint; omit --file.",
     )
-    .action(async (value: string, options: ClientOptions & { file?: string; mode: Mode }) => {
-      const { file, mode } = options
+    .action(async (value: string, options: ClientOptions & { file?: string; since?: string; mode: Mode }) => {
+      const { file, since, mode } = options
       const listener: RuleTestListener = {
         async print(match, postText) {
           if (options.json === true) return terminal.printJson(match)
           for (const line of matchedPost(match, postText, terminal)) await terminal.print(line)
         },
         skipped: (line, reason) => terminal.note(`line ${String(line)}: ${messageText(reason)}`),
+        progressed: (tested, matched) => terminal.note(`${String(matched)} of ${counted(tested, "post")} so far`),
       }
       const { testOnFile, testOnServer } = await ruleTests()
       try {
         const summary =
           file === undefined
-            ? await testOnServer(await connect(options, environment), value, mode, listener)
+            ? await testOnServer(await connect(options, environment), value, { mode, since }, listener)
             : await testOnFile(value, mode, file, listener, terminal.stdin)
         noteSummary(value, summary, terminal)
       } catch (error) {
@@ -112,7 +154,7 @@ function testCommand(group: Command, { terminal, environment }: CommandContext):
 
 /** Prints the number of matching posts, and warnings. */
 function noteSummary(value: string, summary: RuleTestSummary, terminal: Terminal): void {
-  const { tested, matched, matchesPerDay, warnings } = summary
+  const { tested, matched, matchesPerDay, cost, warnings } = summary
   if (tested === 0) {
     terminal.note("The server has no posts yet. Use --file, or send posts: sluice import posts.ndjson")
     return
@@ -122,6 +164,7 @@ function noteSummary(value: string, summary: RuleTestSummary, terminal: Terminal
     `${String(matched)} of ${counted(tested, "post")} match ${terminalText(value, 60)} ` +
       `(${percent(matched / tested)}${rate})`,
   )
+  if (cost !== undefined) terminal.note(`The rule costs ${counted(cost, "step")} for a post that it is compared with.`)
   for (const { message } of warnings) terminal.note(`${terminal.noteStyle.mark("warning:")} ${messageText(message)}`)
 }
 

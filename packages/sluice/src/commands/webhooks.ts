@@ -111,6 +111,16 @@ function replayCommands(group: Command, { terminal, environment }: CommandContex
         },
       })
     })
+
+  clientCommand(group, "cancel-replay", "End a replay that is running")
+    .argument("<id>", "Id of the replay, from `webhooks replays`")
+    .option("--json", "Print the replay as JSON")
+    .action(async (id: string, options: ClientOptions) => {
+      const client = await connect(options, environment)
+      const { data } = await client.request("DELETE", "replay", { parameters: { job_id: id } })
+      const text = `Cancelled replay ${messageText(id)} after ${String(data.delivered)} deliveries.`
+      await printResult(terminal, options.json, data, text)
+    })
 }
 
 const minuteForm = "2026-03-14T12:30Z, or 202603141230 in UTC"

@@ -1,5 +1,6 @@
 /**
- * Tries a rule on posts: those of a file, in this process, or the newest that a server has stored, on that server.
+ * Tries a rule on posts: those of a file, in this process, or, on a server, the newest that it has stored, or those since a
+ * time.
  *
  * A file is read twice, first for what its posts say about places and links, since a repost may stand before the post
  * that names its place. A pipe can be read only once: there a post is matched with what came before it.
@@ -17,7 +18,7 @@ import {
   type RuleWarning,
 } from "@sluice/rules"
 import type { Readable } from "node:stream"
-import type { Client } from "@sluice/client"
+import type { Client, Operations } from "@sluice/client"
 import type { InputLine } from "../import/input-line.ts"
 import { openPostFile } from "../import/input-lines.ts"
 import { postsOfLine } from "../import/post-formats.ts"
@@ -29,14 +30,18 @@ export interface RuleTestListener {
   print(match: RuleMatch, postText: string | undefined): Promise<void>
   /** Called for a line of the file that is no post. */
   skipped(line: number, reason: string): void
+  /** Called while posts of the server are tested in several requests. */
+  progressed?(tested: number, matched: number): void
 }
 
 /** The result of a test. */
 export interface RuleTestSummary {
   readonly tested: number
   readonly matched: number
-  /** Estimated from recent posts; absent for those of a file. */
+  /** At the rate of the server's posts; absent for those of a file. */
   readonly matchesPerDay?: number
+  /** Steps that the rule costs the matcher of the server. */
+  readonly cost?: number
   readonly warnings: readonly Pick<RuleWarning, "message">[]
 }
 
@@ -52,24 +57,51 @@ export class RuleRefused extends Error {
   }
 }
 
+type RuleTestedBody = Operations["ruleTest"]["POST"]["response"]
+
 /** Most stored posts that a test without a file reads. Source: contract, `"recent":1000`. */
 const recentMax = 1000
 
 /** Posts of a file that a rule's breadth is judged by: what is read of a post is kept until then. Ours. */
 const judgedPostsMax = 2_000
 
-/** Runs the test on the newest posts of a server. Throws its `ApiError`. */
+/** Matches that a test on the posts since a time shows, the newest. Ours. */
+const shownMax = 100
+
+const dayMs = 86_400_000
+
+/**
+ * Runs the test on the newest posts of a server; with `since`, on all since that time, in as many requests as it takes.
+ * Throws its `ApiError`.
+ */
 export async function testOnServer(
   client: Client,
   value: string,
-  mode: Mode,
+  { mode, since }: { readonly mode: Mode; readonly since?: string | undefined },
   listener: RuleTestListener,
 ): Promise<RuleTestSummary> {
-  const body = { value, mode, recent: recentMax }
-  const { data, meta, warnings } = await client.request("POST", "ruleTest", { body })
-  for (const match of data) await listener.print(match, undefined)
-  const { tested, estimated_per_day: matchesPerDay } = meta
-  return { tested, matched: data.length, warnings, ...(matchesPerDay !== undefined && { matchesPerDay }) }
+  let [tested, matched, shown] = [0, 0, 0]
+  const times: number[] = []
+  let last: RuleTestedBody | undefined
+  do {
+    const untilId = last?.meta.stopped_at
+    const posts =
+      since === undefined ? { recent: recentMax } : { since, ...(untilId !== undefined && { until_id: untilId }) }
+    last = await client.request("POST", "ruleTest", { body: { value, mode, ...posts } })
+    const { data, meta } = last
+    for (const match of since === undefined ? data : data.slice(0, shownMax - shown)) {
+      await listener.print(match, undefined)
+      shown += 1
+    }
+    tested += meta.tested
+    matched += meta.matched
+    if (meta.from !== undefined && meta.to !== undefined) times.push(Date.parse(meta.from), Date.parse(meta.to))
+    if (meta.stopped_at !== undefined) listener.progressed?.(tested, matched)
+  } while (last.meta.stopped_at !== undefined)
+  const spanMs = Math.max(...times) - Math.min(...times)
+  const matchesPerDay = spanMs > 0 ? Number(((matched * dayMs) / spanMs).toPrecision(3)) : undefined
+  const { cost } = last.meta
+  return { tested, matched, cost, warnings: last.warnings, ...(matchesPerDay !== undefined && { matchesPerDay }) }
 }
 
 /** Runs the test on the posts of a file, or of `stdin` for `-`. Throws `RuleRefused`, and `Failure` when the file cannot be read. */

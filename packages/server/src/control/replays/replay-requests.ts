@@ -3,9 +3,21 @@
  *
  * Source: docs.x.com, "Webhooks: introduction" and "Account activity: replay"; docs/compatibility.md.
  */
-import type { CreateReplayBody } from "@sluice/api"
-import { minuteMs, parseMinute } from "../../model/date-time.ts"
-import { asId, type AppId, type MatchSeq, type ReplayId, type WebhookId } from "../../model/ids.ts"
+import { snowflakeAtMs, type CreateBackfillBody, type CreateReplayBody } from "@sluice/api"
+import { instant, minuteMs, parseMinute } from "../../model/date-time.ts"
+import {
+  asId,
+  beforeFirstMatch,
+  compareIds,
+  firstIdAt,
+  type AppId,
+  type MatchSeq,
+  type PostId,
+  type ReplayId,
+  type RuleId,
+  type WebhookId,
+} from "../../model/ids.ts"
+import type { StoredLink } from "../../model/link.ts"
 import {
   conflict,
   invalidRequest,
@@ -14,7 +26,8 @@ import {
   type Problem,
   type RequestFault,
 } from "../../model/problem.ts"
-import type { Replay } from "../../model/replay.ts"
+import { backfillGraceMs, type Replay } from "../../model/replay.ts"
+import type { StoredRule } from "../../model/rule.ts"
 import type { Clock } from "../../runtime/clock.ts"
 import type { Snowflakes } from "../../runtime/snowflakes.ts"
 import type { Store } from "../../store/store.ts"
@@ -27,6 +40,14 @@ export interface ReplayRequests {
    * has no such webhook, 409 while it is not linked or another replay to it is running (ReplayConflictError).
    */
   create(appId: AppId, request: CreateReplayBody): Promise<Replay>
+  /**
+   * Creates a backfill: a replay of the stored posts since a time that came before these rules and match them. Throws 404 when
+   * the app has no such webhook or rule, 400 for a time after the rules were added and for a webhook that is not valid, and
+   * 409 as `create`.
+   */
+  createBackfill(appId: AppId, request: CreateBackfillBody): Promise<Replay>
+  /** Ends a replay that runs, of an app or of any, and returns it. Throws 404 when there is none, and 409 when it has ended. */
+  cancel(appId: AppId | undefined, id: ReplayId): Promise<Replay>
   /** Replays of an app, or of all, newest first, with their progress. */
   list(appId?: AppId): Promise<readonly Replay[]>
 }
@@ -55,33 +76,69 @@ export function createReplayRequests(deps: {
     return Math.min(position, trimmed.to - 1) as MatchSeq
   }
 
+  /** The link of a webhook to which something can be sent. */
+  async function linkOf(appId: AppId, webhookId: WebhookId): Promise<StoredLink> {
+    const webhook = await store.webhook(appId, webhookId)
+    if (webhook === undefined) throw notFound("webhook", "webhook_id", webhookId)
+    if (!webhook.valid) throw notValid(webhookId, webhook.invalidReason)
+    const link = await store.link(appId, webhookId)
+    if (link === undefined) throw notLinked(webhookId)
+    return link
+  }
+
+  async function begin(
+    { id: linkId, appId, webhookId }: StoredLink,
+    what: Pick<Replay, "fromMs" | "toMs" | "position" | "endSeq" | "backfill">,
+  ): Promise<Replay> {
+    const id = asId<ReplayId>(snowflakes.next())
+    const begun = { createdAtMs: clock.nowMs(), delivered: 0, failed: 0, state: "running" } as const
+    const replay: Replay = { id, appId, webhookId, linkId, ...what, ...begun }
+    const outcome = await store.createReplay(replay)
+    if (outcome === "conflict") throw isRunning(webhookId)
+    if (outcome === "no-link") throw notLinked(webhookId)
+    return replay
+  }
+
+  /** The rules of these ids, oldest first. */
+  async function rulesOf(appId: AppId, given: readonly string[]): Promise<readonly StoredRule[]> {
+    const ids = [...new Set(given.map((id) => asId<RuleId>(id)))]
+    const rules = await store.rules(appId, { direction: "older", limit: ids.length }, ids)
+    const missing = ids.find((id) => !rules.some((rule) => rule.id === id))
+    if (missing !== undefined) throw notFound("rule", "rule_ids", missing)
+    return rules.toSorted((a, b) => compareIds(a.id, b.id))
+  }
+
   return {
     async create(appId, request) {
       const { fromMs, toMs } = parseWindow(request, clock.nowMs(), deps)
-      const webhookId = asId<WebhookId>(request.webhook_id)
-      const webhook = await store.webhook(appId, webhookId)
-      if (webhook === undefined) throw notFound("webhook", "webhook_id", request.webhook_id)
-      if (!webhook.valid) throw notValid(webhookId, webhook.invalidReason)
-      const link = await store.link(appId, webhookId)
-      if (link === undefined) throw notLinked(webhookId)
-      const replay: Replay = {
-        id: asId<ReplayId>(snowflakes.next()),
-        appId,
-        webhookId,
-        linkId: link.id,
-        fromMs,
-        toMs,
-        position: await beginningOf(appId, fromMs),
-        endSeq: await store.positionAt(appId, toMs + minuteMs),
-        delivered: 0,
-        failed: 0,
-        createdAtMs: clock.nowMs(),
-        state: "running",
+      const link = await linkOf(appId, asId(request.webhook_id))
+      const position = await beginningOf(appId, fromMs)
+      return begin(link, { fromMs, toMs, position, endSeq: await store.positionAt(appId, toMs + minuteMs) })
+    },
+
+    async createBackfill(appId, request) {
+      const rules = await rulesOf(appId, request.rule_ids)
+      const fromMs = Date.parse(request.since)
+      const addedAtMs = Math.max(...rules.map(({ id }) => snowflakeAtMs(id) ?? 0))
+      if (fromMs >= addedAtMs) throw nothingBefore(request.since, addedAtMs)
+      const link = await linkOf(appId, asId(request.webhook_id))
+      const toMs = addedAtMs + backfillGraceMs
+      const searchedId = (firstIdAt(fromMs) - 1n).toString() as PostId
+      const lastId = (firstIdAt(toMs + 1) - 1n).toString() as PostId
+      const backfill = { rules: rules.map(({ id, value, tag = "" }) => ({ id, value, tag })), searchedId, lastId }
+      return begin(link, { fromMs, toMs, position: beforeFirstMatch, endSeq: beforeFirstMatch, backfill })
+    },
+
+    async cancel(appId, id) {
+      const find = async (): Promise<Replay> => {
+        const replays = await store.replays({ ...(appId !== undefined && { appId }) })
+        const found = replays.find((one) => one.id === id)
+        if (found === undefined) throw notFound("replay", "job_id", id)
+        return found
       }
-      const outcome = await store.createReplay(replay)
-      if (outcome === "conflict") throw isRunning(webhookId)
-      if (outcome === "no-link") throw notLinked(webhookId)
-      return replay
+      await find()
+      if (!(await store.endReplay(id, "cancelled", clock.nowMs()))) throw hasEnded(await find())
+      return find()
     },
     list: (appId) => store.replays({ ...(appId !== undefined && { appId }) }),
   }
@@ -100,6 +157,17 @@ function notLinked(id: WebhookId): Problem {
     `The webhook [${id}] is not linked to the stream, so nothing was delivered to it. ` +
       `Link it with POST /2/tweets/search/webhooks/${id}.`,
   )
+}
+
+function nothingBefore(since: string, addedAtMs: number): Problem {
+  return invalidRequest(
+    `The rules were added by ${instant(addedAtMs)}, and match what comes after it. Give a \`since\` before that.`,
+    { since: [since] },
+  )
+}
+
+function hasEnded({ id, state }: Replay): Problem {
+  return conflict(`The replay [${id}] has ended: it is ${state}.`)
 }
 
 function isRunning(id: WebhookId): Problem {

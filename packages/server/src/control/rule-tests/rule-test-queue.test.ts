@@ -3,15 +3,11 @@ import type { AppId } from "../../model/ids.ts"
 import { createManualClock } from "../../runtime/manual-clock.testing.ts"
 import { createRuleTestQueue } from "./rule-test-queue.ts"
 import type { RuleTestThread } from "./rule-test-thread.ts"
-import type { RuleTest, RuleTestRequest } from "./test-rule.ts"
+import type { RuleTest } from "./test-rule.ts"
 
-const nothing: RuleTest = { tested: 0, matches: [], unmatched: [], warnings: [] }
+const nothing: RuleTest = { tested: 0, matched: 0, matches: [], unmatched: [], cost: 1, warnings: [] }
 const storeAccess = () => ({ module: "", data: undefined, ports: [] })
 const left = new AbortController().signal
-
-function asking(value: string): RuleTestRequest {
-  return { value, posts: [], mode: "stream" }
-}
 
 /** Tests whose thread does nothing until the test lets it. */
 function testsWithThread() {
@@ -31,6 +27,7 @@ function testsWithThread() {
         signal.addEventListener("abort", () => reject(signal.reason as Error))
         return promise
       },
+      findInPast: async ({ lastId }) => ({ matches: [], searchedId: lastId }),
       async close() {
         thread.closed = true
       },
@@ -38,7 +35,7 @@ function testsWithThread() {
   }
   const tests = createRuleTestQueue({ storeAccess, clock, events: { failed }, ruleOptions: {}, start })
   const run = (app: string, value: string, signal: AbortSignal = left): Promise<RuleTest> =>
-    tests.run(app as AppId, asking(value), signal)
+    tests.run(app as AppId, { value, posts: [] }, signal)
   const next = async (): Promise<(typeof running)[number]> => {
     await expect.poll(() => running.length).toBeGreaterThan(0)
     const [one] = running.splice(0, 1)

@@ -1,31 +1,37 @@
 /**
- * Tests of rules, in a thread of their own that starts with the first test and ends when none has come for a while.
+ * Rules that are tried on posts, in a thread of their own that starts with the first call and ends when none has come for a
+ * while.
  *
- *     app A ── one test at a time ──┐
- *     app B ── one test at a time ──┼─► first come, first served ─► the thread, one test at a time
- *     app C ── one test at a time ──┘
+ *     app A ── one test at a time ───┐
+ *     app B ── one test at a time ───┼─► first come, first served ─► the thread, one call at a time
+ *     backfills ── a part each time ─┘
  *
  * An app has one test running or waiting, and another is refused, so the apps take turns and the queue is no longer than
  * the number of apps.
  */
+import type { TestRuleBody } from "@sluice/api"
 import { parseRule, type RuleOptions } from "@sluice/rules"
 import type { AppId } from "../../model/ids.ts"
 import { invalidRule, ruleNotServed, ruleNotTried } from "../../model/problem.ts"
+import type { BackfillPart, FoundInPast } from "../../model/replay.ts"
 import type { Clock } from "../../runtime/clock.ts"
 import { EmbeddingsUnavailable, type EmbeddingsEndpoint } from "../../runtime/embeddings.ts"
 import type { Events } from "../../runtime/events/events.ts"
 import type { StoreAccess } from "../../store/engine.ts"
 import { PerAppQueues } from "../per-app-queues.ts"
+import { ruleTestRequest } from "./rule-test-request.ts"
 import { startRuleTestThread, type RuleTestSettings, type RuleTestThread } from "./rule-test-thread.ts"
 import type { RuleTest, RuleTestRequest } from "./test-rule.ts"
 
 /** Tests of the rules of all apps. */
 export interface RuleTestQueue extends AsyncDisposable {
   /**
-   * Tests a rule for an app. Throws 400 with what is wrong with the rule, 429 while another test of the app is in
+   * Tests a rule for an app. Throws 400 with what is wrong with the rule or its posts, 429 while another test of the app is in
    * progress, and 503 when similarities are not available or the test took too much memory.
    */
-  run(appId: AppId, request: RuleTestRequest, signal: AbortSignal): Promise<RuleTest>
+  run(appId: AppId, body: TestRuleBody, signal: AbortSignal): Promise<RuleTest>
+  /** Looks at a part of the stored posts for a backfill. Throws `EmbeddingsUnavailable`, or the error of the thread. */
+  findInPast(part: BackfillPart, signal: AbortSignal): Promise<FoundInPast>
 }
 
 /** The thread ends when no test has come for so long. Ours. */
@@ -67,26 +73,52 @@ export function createRuleTestQueue({
     if (!signal.aborted) await endThread()
   }
 
-  const runTest = async (request: RuleTestRequest, signal: AbortSignal): Promise<RuleTest> => {
+  const isGivenUp = (error: unknown, signal: AbortSignal): boolean => signal.aborted && error === signal.reason
+
+  const runCall = async <Result>(
+    call: (running: RuleTestThread) => Promise<Result>,
+    signal: AbortSignal,
+  ): Promise<Result> => {
     // The client has left.
     signal.throwIfAborted()
     idle.abort()
     try {
       thread ??= await start({ storeAccess: storeAccess(), embeddings })
-      return await thread.testRule(request, signal)
+      return await call(thread)
     } catch (error) {
-      if (signal.aborted && error === signal.reason) throw error
-      if (error instanceof EmbeddingsUnavailable) throw ruleNotServed(request.value, error)
-      events.failed({ where: "rule test", error })
-      await endThread().catch(() => undefined)
-      throw ruleNotTried(request.value, error)
+      // Another call gets another thread.
+      if (!isGivenUp(error, signal) && !(error instanceof EmbeddingsUnavailable))
+        await endThread().catch(() => undefined)
+      throw error
     } finally {
       void endWhenIdle()
     }
   }
 
+  /** Runs a call after the earlier ones. */
+  const inThread = <Result>(
+    call: (running: RuleTestThread) => Promise<Result>,
+    signal: AbortSignal,
+  ): Promise<Result> => {
+    const result = last.then(() => runCall(call, signal))
+    last = result.catch(() => undefined)
+    return result
+  }
+
+  const runTest = async (request: RuleTestRequest, signal: AbortSignal): Promise<RuleTest> => {
+    try {
+      return await inThread((running) => running.testRule(request, signal), signal)
+    } catch (error) {
+      if (isGivenUp(error, signal)) throw error
+      if (error instanceof EmbeddingsUnavailable) throw ruleNotServed(request.value, error)
+      events.failed({ where: "rule test", error })
+      throw ruleNotTried(request.value, error)
+    }
+  }
+
   return {
-    async run(appId, request, signal) {
+    async run(appId, body, signal) {
+      const request = ruleTestRequest(body)
       const parsed = parseRule(request.value, { ...ruleOptions, mode: request.mode })
       if (!parsed.ok) {
         throw invalidRule(
@@ -94,12 +126,9 @@ export function createRuleTestQueue({
           parsed.problems.map(({ message }) => message),
         )
       }
-      return queues.run(appId, () => {
-        const test = last.then(() => runTest(request, signal))
-        last = test.catch(() => undefined)
-        return test
-      })
+      return queues.run(appId, () => runTest(request, signal))
     },
+    findInPast: (part, signal) => inThread((running) => running.findInPast(part, signal), signal),
     async [Symbol.asyncDispose]() {
       idle.abort()
       await endThread()

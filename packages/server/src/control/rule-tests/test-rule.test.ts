@@ -12,12 +12,14 @@ function postsOf(count: number, text: string): readonly Envelope[] {
 
 async function* noPosts(): AsyncGenerator<StoredPost> {}
 
+const noScan = async () => ({ posts: [], damaged: [] })
+
 const unbounded = { stepsMax: Number.POSITIVE_INFINITY, resultCharactersMax: Number.POSITIVE_INFINITY }
 
 function trying(request: Partial<RuleTestRequest>, deps: Partial<RuleTestDeps> = {}) {
   return testRule(
     { value: "cat", posts: [], mode: "stream", ...request },
-    { store: { recentPosts: noPosts }, bounds: unbounded, pause: () => undefined, ...deps },
+    { store: { recentPosts: noPosts, posts: noScan }, bounds: unbounded, pause: () => undefined, ...deps },
   )
 }
 
@@ -52,7 +54,14 @@ test("a result does not exceed its bound, except by the spans of one post", asyn
 
 test("within the bounds the rule is tested on every post, and the result mentions no bound", async () => {
   const posts = [...postsOf(50, "a cat"), ...postsOf(50, "a dog")]
-  expect(await trying({ posts, value: "bird" })).toEqual({ tested: 100, matches: [], unmatched: [], warnings: [] })
+  expect(await trying({ posts, value: "bird" })).toEqual({
+    tested: 100,
+    matched: 0,
+    matches: [],
+    unmatched: [],
+    cost: 5,
+    warnings: [],
+  })
 })
 
 test("a cancelled test ends before its next post", async () => {

@@ -1,16 +1,14 @@
 /**
  * A test of a rule on posts, with bounds on the work and on the result: at a bound it stops, and returns how many posts
- * it has tested.
+ * it has tested. Stored posts since a time are tested from the newest on, and another test can go on where one stopped.
  */
-import type { Envelope } from "@sluice/api"
-import { snowflakeAtMs } from "@sluice/api"
+import { snowflakeAtMs, type Envelope } from "@sluice/api"
 import {
-  EarlierPosts,
   explain,
   explainSteps,
   parseLocatedRule,
   printRule,
-  readPost,
+  ruleCost,
   RuleTrial,
   whyNot,
   type ClauseOutcome,
@@ -20,16 +18,25 @@ import {
   type RuleWarning,
   type Span,
 } from "@sluice/rules"
-import { embeddingsIn, Similarities } from "../../matching/similarities.ts"
-import type { Embeddings } from "../../runtime/embeddings.ts"
+import { firstIdAt, type PostId } from "../../model/ids.ts"
+import { lastScanned } from "../../store/posts-scan.ts"
 import type { StoreReads } from "../../store/store.ts"
+import { readPosts, type PostReading } from "./read-posts.ts"
+
+/** Stored posts since a time. */
+interface PastSpan {
+  /** Unix ms, by the time in their ids. */
+  readonly sinceMs: number
+  /** Only posts below this id: a test goes on where another one stopped. */
+  readonly untilId?: PostId | undefined
+}
 
 /** A rule, and the posts to test it on. */
 export interface RuleTestRequest {
   /** A rule that parses. */
   readonly value: string
-  /** Posts, or so many of the newest stored ones. */
-  readonly posts: readonly Envelope[] | number
+  /** Posts, or so many of the newest stored ones, or those since a time. */
+  readonly posts: readonly Envelope[] | number | PastSpan
   readonly mode: Mode
   /** True to name the clauses that failed for each post that does not match. */
   readonly isExplained?: boolean
@@ -39,11 +46,19 @@ export interface RuleTestRequest {
 export interface RuleTest {
   /** Fewer than requested when there were no more, or when a bound was reached, which a warning reports. */
   readonly tested: number
+  readonly matched: number
+  /** Those of the matches that are shown, in the order of the posts: of stored posts since a time, the newest hundred. */
   readonly matches: readonly { readonly id: string; readonly spans: readonly Span[] }[]
   /** The other posts tested, with the operators that failed, at most 100 of each. Empty unless asked for. */
   readonly unmatched: readonly { readonly id: string; readonly failed: readonly ClauseOutcome[] }[]
-  /** At the rate of the recent posts. Absent for the caller's own posts, and when all have one time. */
+  /** Steps that the rule costs the matcher. */
+  readonly cost: number
+  /** Times of the oldest and the newest stored post that was tested, Unix ms. Absent without any. */
+  readonly times?: { readonly fromMs: number; readonly toMs: number }
+  /** At the rate of these posts. Absent for the caller's own posts, and when all have one time. */
   readonly matchesPerDay?: number
+  /** The oldest post that was tested, when older ones since the time were not. */
+  readonly stoppedAt?: PostId
   readonly warnings: readonly RuleWarning[]
 }
 
@@ -62,23 +77,30 @@ interface RuleTestBounds {
 const defaultBounds: RuleTestBounds = { stepsMax: 400_000_000, resultCharactersMax: 2_000_000 }
 
 /** Dependencies of a test. */
-export interface RuleTestDeps {
-  readonly store: Pick<StoreReads, "recentPosts">
-  readonly embeddings?: Embeddings | undefined
+export interface RuleTestDeps extends Pick<PostReading, "embeddings" | "pause"> {
+  readonly store: Pick<StoreReads, "recentPosts" | "posts">
   /** Absent: the bounds of this server. */
   readonly bounds?: RuleTestBounds
-  /** Called before each post. When it rejects, the test rejects with its error. */
-  readonly pause: () => Promise<void> | undefined
 }
 
 /** Most bytes of recent posts that a rule is tested on; of large posts, fewer than requested. Ours. */
 const recentBytesMax = 4_194_304
 
+/** Most stored posts since a time that one test looks at. Ours: less than a second. */
+const pastPostsMax = 20_000
+
+/** Most of them that are read at a time, and most bytes of them but for the last one's. Ours. */
+const partPostsMax = 500
+const partBytesMax = 2_097_152
+
+/** Matches of stored posts since a time that are shown. Ours. */
+const pastShownMax = 100
+
 /** Steps for a character of a post that is read and cut into words. Measured against the steps of the matcher. */
 const readingSteps = 8
 
 /**
- * Tests the rule. Places and links that one of the posts describes count for all of them. Throws
+ * Tests the rule. Places and links that one of the posts describes count for all that are read with it. Throws
  * `EmbeddingsUnavailable` when similarities are not available.
  */
 export async function testRule(
@@ -86,37 +108,100 @@ export async function testRule(
   { store, embeddings, bounds = defaultBounds, pause }: RuleTestDeps,
 ): Promise<RuleTest> {
   const { rule, sources } = ruleOf(value, mode)
-  const isRecent = typeof posts === "number"
-  const envelopes = isRecent ? await recentEnvelopes(store, posts, pause) : posts
+  const isPast = !Array.isArray(posts) && typeof posts === "object"
+  const shownMax = isPast ? pastShownMax : Number.POSITIVE_INFINITY
   const trial = new RuleTrial(rule)
   const matches: RuleTest["matches"][number][] = []
   const unmatched: RuleTest["unmatched"][number][] = []
-  let steps = 0
-  let characters = 0
-  for await (const post of read(rule, envelopes, { mode, embeddings, pause })) {
-    const isMatch = trial.holds(post)
-    steps += readingSteps * textLengthOf(post)
-    if (isMatch) {
-      steps += explainSteps(rule, post)
-      const { spans } = explain(rule, post)
-      matches.push({ id: post.id, spans })
-      characters += charactersOf(spans)
-    } else if (isExplained) {
-      steps += explainSteps(rule, post)
-      const failed = whyNot(rule, sources, post).failed.slice(0, failedMax)
-      unmatched.push({ id: post.id, failed })
-      characters += charactersOf(failed)
+  const times: number[] = []
+  let [matched, steps, characters, read] = [0, 0, 0, 0]
+  let stoppedAt: PostId | undefined
+  let isOver = false
+  for await (const { envelopes, next } of partsOf(posts, store, pause)) {
+    read += envelopes.length
+    let at = 0
+    for await (const post of readPosts([rule], envelopes, { mode, embeddings, pause })) {
+      const isMatch = trial.holds(post)
+      const atMs = createdAtMs(envelopes[at]?.data)
+      if (atMs !== undefined) times.push(atMs)
+      at += 1
+      steps += readingSteps * textLengthOf(post)
+      if (isMatch) matched += 1
+      if (isMatch && matches.length < shownMax) {
+        steps += explainSteps(rule, post)
+        const { spans } = explain(rule, post)
+        matches.push({ id: post.id, spans })
+        characters += charactersOf(spans)
+      } else if (!isMatch && isExplained) {
+        steps += explainSteps(rule, post)
+        const failed = whyNot(rule, sources, post).failed.slice(0, failedMax)
+        unmatched.push({ id: post.id, failed })
+        characters += charactersOf(failed)
+      }
+      isOver = steps + trial.steps >= bounds.stepsMax || characters >= bounds.resultCharactersMax
+      if (isOver) {
+        if (isPast && (at < envelopes.length || next !== undefined)) stoppedAt = post.id as PostId
+        break
+      }
     }
-    if (steps + trial.steps >= bounds.stepsMax || characters >= bounds.resultCharactersMax) break
+    if (isOver) break
+    if (isPast && trial.tested >= pastPostsMax) {
+      stoppedAt = next
+      break
+    }
   }
   const { tested } = trial
-  const matchesPerDay = isRecent ? perDay(matches.length, envelopes.slice(0, tested)) : undefined
+  const isStored = !Array.isArray(posts)
   return {
     tested,
+    matched,
     matches,
     unmatched,
-    ...(matchesPerDay !== undefined && { matchesPerDay }),
-    warnings: [...(tested < envelopes.length ? [partial(rule, tested, envelopes.length)] : []), ...trial.warnings],
+    cost: ruleCost(rule),
+    ...(isStored && ratesOf(matched, times)),
+    ...(stoppedAt !== undefined && { stoppedAt }),
+    warnings: [...(!isPast && tested < read ? [partial(rule, tested, read)] : []), ...trial.warnings],
+  }
+}
+
+/** Posts that are read together. */
+interface Part {
+  readonly envelopes: readonly Envelope[]
+  /** The last post of the part, when there may be more after it. */
+  readonly next?: PostId | undefined
+}
+
+async function* partsOf(
+  posts: RuleTestRequest["posts"],
+  store: RuleTestDeps["store"],
+  pause: RuleTestDeps["pause"],
+): AsyncGenerator<Part, void, void> {
+  if (typeof posts === "number") yield { envelopes: await recentEnvelopes(store, posts, pause) }
+  else if ("sinceMs" in posts) yield* pastParts(posts, store)
+  else yield { envelopes: posts }
+}
+
+/** The stored posts of a span, the newest first. */
+async function* pastParts(
+  { sinceMs, untilId }: PastSpan,
+  store: RuleTestDeps["store"],
+): AsyncGenerator<Part, void, void> {
+  const firstId = firstIdAt(sinceMs)
+  let from = untilId
+  for (;;) {
+    const range = {
+      direction: "older",
+      ...(from !== undefined && { from }),
+      limit: partPostsMax,
+      bytesMax: partBytesMax,
+    } as const
+    const scan = await store.posts(range)
+    const within = scan.posts.filter(({ id }) => BigInt(id) >= firstId)
+    const last = lastScanned(scan, range)
+    const next = last !== undefined && BigInt(last) > firstId ? last : undefined
+    yield { envelopes: within.map(({ json }) => JSON.parse(json) as Envelope), next }
+    if (next === undefined) return
+    from = next
   }
 }
 
@@ -147,33 +232,6 @@ function ruleOf(value: string, mode: Mode): Extract<ReturnType<typeof parseLocat
   return parsed
 }
 
-async function* read(
-  rule: Rule,
-  envelopes: readonly Envelope[],
-  { mode, embeddings, pause }: Pick<RuleTestDeps, "embeddings" | "pause"> & { readonly mode: Mode },
-): AsyncGenerator<PostFacts> {
-  const earlier = new EarlierPosts()
-  for (const envelope of envelopes) earlier.learn(envelope)
-  const texts = embeddingsIn(rule).map(({ value }) => value)
-  const compared =
-    embeddings === undefined || texts.length === 0 ? undefined : await similaritiesOf(envelopes, texts, embeddings)
-  for (const [at, envelope] of envelopes.entries()) {
-    await pause()
-    const similarity = compared?.[at]
-    yield readPost(envelope, { mode, earlier, ...(similarity && { similarity }) })
-  }
-}
-
-async function similaritiesOf(
-  envelopes: readonly Envelope[],
-  texts: readonly string[],
-  embeddings: Embeddings,
-): Promise<ReturnType<Similarities["compare"]>> {
-  const similarities = new Similarities(embeddings)
-  for (const text of texts) similarities.add(text)
-  return similarities.compare(await similarities.fetch(envelopes))
-}
-
 async function recentEnvelopes(
   store: RuleTestDeps["store"],
   limit: number,
@@ -189,13 +247,18 @@ async function recentEnvelopes(
 
 const dayMs = 86_400_000
 
-/** The rate between the oldest and the newest of the posts, rounded to three digits: it is an estimate. */
-function perDay(matched: number, envelopes: readonly Envelope[]): number | undefined {
-  const times = envelopes.flatMap(({ data }) => createdAtMs(data) ?? [])
-  const spanMs = Math.max(...times) - Math.min(...times)
-  return spanMs > 0 ? Number(((matched * dayMs) / spanMs).toPrecision(3)) : undefined
+/** When the posts were made, and the rate of matches meanwhile, to three digits. */
+function ratesOf(matched: number, times: readonly number[]): Pick<RuleTest, "times" | "matchesPerDay"> {
+  if (times.length === 0) return {}
+  const [fromMs, toMs] = times.reduce(
+    ([least, most], atMs) => [Math.min(least, atMs), Math.max(most, atMs)],
+    [Infinity, -Infinity],
+  )
+  const matchesPerDay = Number(((matched * dayMs) / (toMs - fromMs)).toPrecision(3))
+  return { times: { fromMs, toMs }, ...(toMs > fromMs && { matchesPerDay }) }
 }
 
-function createdAtMs({ id, created_at: createdAt }: Envelope["data"]): number | undefined {
-  return createdAt === undefined ? snowflakeAtMs(id) : Date.parse(createdAt)
+function createdAtMs(post: Envelope["data"] | undefined): number | undefined {
+  if (post?.created_at !== undefined) return Date.parse(post.created_at)
+  return post && snowflakeAtMs(post.id)
 }

@@ -1,7 +1,7 @@
 /**
- * One run of a replay: a segment of an app's log, sent to one webhook again.
+ * One run of a replay: a segment of an app's log, or what a backfill has found, sent to one webhook.
  *
- *     follow up to the end ─► entry ─► attempt ─ 2xx ─► finished ─► head ─► save ─► its slot is free
+ *     read up to the end ───► entry ─► attempt ─ 2xx ─► finished ─► head ─► save ─► its slot is free
  *                                        ▲  └─ else ─► delay ─┘
  *                                        └──────── up to 5 attempts, then failed
  *
@@ -21,13 +21,13 @@ import type { LinkToDeliver } from "../../model/link.ts"
 import type { MatchEntry } from "../../model/match.ts"
 import { shapeFor } from "../../model/render-post.ts"
 import type { Replay, ReplayProgress } from "../../model/replay.ts"
-import { follow } from "../../store/follow.ts"
 import { DeliveryRate } from "../sending/delivery-rate.ts"
 import { retryDelayMs, type RetryPolicy } from "../sending/retry-delay.ts"
 import type { LinkSender } from "../sending/sender.ts"
 import type { SendingDeps } from "../sending/sending-deps.ts"
 import { WakeUp } from "../wake-up.ts"
 import { ReplayCursor } from "./replay-cursor.ts"
+import { sourceOf, type ReplaySource } from "./replay-source.ts"
 
 /** Most attempts for one match of a replay, and for its completion event. Ours. */
 export const replayAttemptsMax = 5
@@ -37,9 +37,6 @@ export const replayRetryPolicy: RetryPolicy = { baseMs: 1_000, maxMs: 30_000 }
 
 /** Most matches of a replay in flight, or finished and not saved. Ours. */
 const slotsMax = 8
-
-/** Entries read at a time. */
-const batchMax = 100
 
 /** Longest sleep where a wake-up is certain. */
 const idleMs = 60_000
@@ -59,6 +56,7 @@ export class ReplayJob {
   readonly #deps: ReplayJobDeps
   readonly #replay: Replay
   readonly #cursor: ReplayCursor
+  readonly #source: ReplaySource
   readonly #sending = new Set<Promise<void>>()
   readonly #wakeUp = new WakeUp()
   readonly #rate: DeliveryRate
@@ -77,6 +75,7 @@ export class ReplayJob {
     this.#replay = replay
     this.#link = link
     this.#cursor = new ReplayCursor(replay)
+    this.#source = sourceOf(replay, deps)
     this.#rate = new DeliveryRate(deps.deliveriesPerLinkPerSecondMax)
   }
 
@@ -115,11 +114,8 @@ export class ReplayJob {
   }
 
   async #sendAll(signal: AbortSignal): Promise<void> {
-    const { store, clock } = this.#deps
-    const { appId, endSeq } = this.#replay
     const shape = shapeFor(selectionOfQuery(this.#link.query))
-    const span = { appId, after: this.#cursor.position, upTo: endSeq, shape, batchMax }
-    for await (const entries of follow(store, clock, span, signal)) {
+    for await (const entries of this.#source.entries(this.#cursor.position, shape, signal)) {
       for (const entry of entries) {
         if (!(await this.#hasFreeSlot(signal))) break
         this.#start(entry, signal)
@@ -167,12 +163,12 @@ export class ReplayJob {
     const { sender, clock, random } = this.#deps
     const body = sender.render(entry)
     if (body === undefined) {
-      sender.refuseDamaged(entry.seq)
+      this.#source.refuseDamaged(entry.seq)
       return "damaged"
     }
     let failures = 0
     while (await this.#maySend(signal)) {
-      const { outcome, retryAfterMs } = await sender.send(entry.seq, body)
+      const { outcome, retryAfterMs } = await this.#source.send(entry.seq, body)
       if (outcome === "delivered") return "delivered"
       if (outcome === "gone") await this.#invalidateWebhook()
       // A failure on this machine is not the endpoint's.

@@ -1,14 +1,15 @@
 /**
  * All replays: runs a job for each one that is running in the store, updates it when its link changes, and stops it when
- * the link is gone. A replay that was running when the process ended is still running in the store, so it continues.
+ * it is cancelled or the link is gone. A replay that was running when the process ended is still running in the store, so
+ * it continues. A backfill begins when all of its matches are found (`backfill-searches.ts`).
  *
- *     store.replays(running) ──► new? start · link changed? update · link gone? stop
+ *     store.replays(running) ──► new? start · link changed? update · cancelled, link gone? stop
  *            ▲                      └──────────┐
  *            └──── whenever control data has changed (`control-watch.ts`)
  */
 import type { LinkId, ReplayId, WebhookId } from "../../model/ids.ts"
 import type { LinkToDeliver } from "../../model/link.ts"
-import type { Replay } from "../../model/replay.ts"
+import { isCut, isSearched, type Replay } from "../../model/replay.ts"
 import { ControlWatch } from "../control-watch.ts"
 import { AttemptHistory } from "../sending/attempt-history.ts"
 import { LinkSender } from "../sending/sender.ts"
@@ -23,6 +24,8 @@ interface RunningReplay {
   /** The link's lease: the process that drives a link drives its replays. */
   readonly lease: number
   job: ReplayJob | undefined
+  /** All is sent, and its completion is on its way: the replay does not run any more in the store, or will not in a moment. */
+  isEnding: boolean
 }
 
 /**
@@ -40,6 +43,7 @@ export function createReplays(deps: SendingDeps): { run(signal: AbortSignal): Pr
     running: RunningReplay,
     signal: AbortSignal,
   ): Promise<void> {
+    running.isEnding = false
     const replay = (await store.replays({ appId, state: "running" })).find(({ id }) => id === replayId)
     if (replay === undefined) return
     const { lease } = running
@@ -51,8 +55,10 @@ export function createReplays(deps: SendingDeps): { run(signal: AbortSignal): Pr
     events.replayStarted({ replayId, webhookId, matches: endSeq - position })
     if ((await job.run(signal)) === "stopped") return
     const { delivered, failed } = job.progress
-    const state = failed === 0 ? "complete" : "incomplete"
-    await store.endReplay(replayId, state, clock.nowMs(), lease)
+    const state = failed === 0 && !isCut(replay) ? "complete" : "incomplete"
+    running.isEnding = true
+    // It may have been cancelled meanwhile.
+    if (!(await store.endReplay(replayId, state, clock.nowMs(), lease))) return
     events.replayEnded({ replayId, webhookId, state, delivered, failed })
     await sendCompletion(jobDeps, replay, state, () => running.link.valid, signal)
   }
@@ -79,9 +85,11 @@ export function createReplays(deps: SendingDeps): { run(signal: AbortSignal): Pr
   }
 
   async function reconcile(signal: AbortSignal): Promise<void> {
-    const replays = await store.replays({ state: "running" })
+    const replays = (await store.replays({ state: "running" })).filter(isSearched)
+    const runs = new Set(replays.map(({ id }) => id))
     for (const [id, running] of supervisor.loops) {
-      const link = await linkOf(running.link.webhookId, running.link.id)
+      const isWanted = running.isEnding || runs.has(id)
+      const link = isWanted ? await linkOf(running.link.webhookId, running.link.id) : undefined
       if (link === undefined || leases.ofLink(link.id) !== running.lease) void stop(id)
       else update(running, link)
     }
@@ -93,7 +101,7 @@ export function createReplays(deps: SendingDeps): { run(signal: AbortSignal): Pr
       if (lease === undefined) continue
       const link = await linkOf(replay.webhookId, replay.linkId)
       if (link !== undefined && !signal.aborted) {
-        const running: RunningReplay = { link, lease, job: undefined }
+        const running: RunningReplay = { link, lease, job: undefined, isEnding: false }
         supervisor.start(replay.id, running, (stopped) => runReplay(replay, running, stopped))
       }
     }

@@ -25,6 +25,21 @@ const ruleState = { ...rule, created_at: at, matched: 17, last_matched_at: at }
 const webhook = { created_at: at, id: webhookId, url: "https://example.com/hook", valid: true }
 const post = { id: postId, text: "A heron stood at the sluice.", author_id: "42", created_at: at }
 
+const backfill = {
+  job_id: "1990004210000004041",
+  webhook_id: webhookId,
+  application_id: applicationId,
+  from_date: "202603071200",
+  to_date: "202603141200",
+  state: "searching",
+  position: 0,
+  end: 12,
+  delivered: 0,
+  failed: 0,
+  created_at: at,
+  rules: [rule],
+  searched_to: "2026-03-10T08:00:00.000Z",
+}
 const user = { id: "42", name: "Heron Watch", username: "heronwatch" }
 const postsPage = { data: [post], meta: { result_count: 1, newest_id: postId, oldest_id: postId } }
 const counts = {
@@ -141,7 +156,15 @@ const examples: Readonly<Record<string, OperationExamples>> = {
     request: { value: "heron -is:retweet", recent: 1000 },
     response: {
       data: [{ id: postId, spans: [{ operator: "heron", where: "text", start: 2, end: 7 }] }],
-      meta: { tested: 1000, matched: 1, share: 0.001, estimated_per_day: 24 },
+      meta: {
+        tested: 1000,
+        matched: 1,
+        cost: 27,
+        from: "2026-03-13T09:26:53.000Z",
+        to: at,
+        share: 0.001,
+        estimated_per_day: 24,
+      },
       warnings: [],
     },
   },
@@ -209,6 +232,11 @@ const examples: Readonly<Record<string, OperationExamples>> = {
       meta: { result_count: 1 },
     },
   },
+  createBackfill: {
+    request: { webhook_id: webhookId, rule_ids: [ruleId], since: "2026-03-07T12:00:00Z" },
+    response: { data: backfill },
+  },
+  cancelReplay: { response: { data: { ...backfill, state: "cancelled", ended_at: "2026-03-14T12:01:00.000Z" } } },
   getSigningKey: { response: { data: { signing_key: "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD" } } },
   rotateSigningKey: {
     response: {

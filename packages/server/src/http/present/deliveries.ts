@@ -1,6 +1,7 @@
 /** Webhooks, links, attempts, dead letters and replays as API bodies show them. */
 import {
   faultOf,
+  snowflakeAtMs,
   type DeadLetter as DeadLetterShown,
   type Link,
   type LinkAttempt,
@@ -23,7 +24,7 @@ import type { DeadLetter } from "../../model/dead-letter.ts"
 import { eventIdOf } from "../../model/event-id.ts"
 import { linkFields } from "../../model/link-query.ts"
 import type { StoredLink } from "../../model/link.ts"
-import type { Replay } from "../../model/replay.ts"
+import { isSearched, type Replay } from "../../model/replay.ts"
 import type { StoredWebhook } from "../../model/webhook.ts"
 import type { KeysetPage } from "../../paging/keyset-page.ts"
 import { ownHeaders } from "../../runtime/outbound/outbound.ts"
@@ -221,12 +222,16 @@ export function presentReplay(replay: Replay): ReplayState {
     application_id: replay.appId,
     from_date: minuteText(replay.fromMs),
     to_date: minuteText(replay.toMs),
-    state: replay.state,
+    state: isSearched(replay) || replay.state !== "running" ? replay.state : "searching",
     position: replay.position,
     end: replay.endSeq,
     delivered: replay.delivered,
     failed: replay.failed,
     created_at: instant(replay.createdAtMs),
     ...(replay.endedAtMs !== undefined && { ended_at: instant(replay.endedAtMs) }),
+    ...(replay.backfill && {
+      rules: [...replay.backfill.rules],
+      searched_to: instant(snowflakeAtMs(replay.backfill.searchedId) ?? replay.fromMs),
+    }),
   }
 }

@@ -102,7 +102,7 @@ export function presentRuleCost(
 
 /** The posts that a rule matched and why, and how many it was tested on. */
 export function presentRuleTest(test: RuleTest): Static<typeof RuleTestedBody> {
-  const { tested, matches, unmatched, matchesPerDay, warnings } = test
+  const { tested, matched, matches, unmatched, cost, times, matchesPerDay, stoppedAt, warnings } = test
   return {
     data: matches.map(({ id, spans }) => ({ id, spans: [...spans] })),
     ...(unmatched.length > 0 && {
@@ -113,8 +113,11 @@ export function presentRuleTest(test: RuleTest): Static<typeof RuleTestedBody> {
     }),
     meta: {
       tested,
-      matched: matches.length,
-      share: tested === 0 ? 0 : matches.length / tested,
+      matched,
+      share: tested === 0 ? 0 : matched / tested,
+      cost,
+      ...(times && { from: instant(times.fromMs), to: instant(times.toMs) }),
+      ...(stoppedAt !== undefined && { stopped_at: stoppedAt }),
       ...(matchesPerDay !== undefined && { estimated_per_day: matchesPerDay }),
     },
     warnings: [...warnings],

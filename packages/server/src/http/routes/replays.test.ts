@@ -1,5 +1,5 @@
 /** Replays and retention on a server whose log holds matches of hours ago, put into its store before it starts. */
-import { paths, type LinkDetail, type ReplayState } from "@sluice/api"
+import { paths, snowflakeEpochMs, type LinkDetail, type ReplayState } from "@sluice/api"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import type { AppId, PostId } from "../../model/ids.ts"
 import { signature } from "../../runtime/signatures.ts"
@@ -336,5 +336,137 @@ describe("a recovery", () => {
       expect(status).toBe(400)
       expect(text).toMatch(expected)
     }
+  })
+})
+
+describe("a backfill", () => {
+  const idAt = (atMs: number, number = 0): string =>
+    ((BigInt(Math.floor(atMs) - snowflakeEpochMs) << 22n) + BigInt(number)).toString()
+  const since = (atMs: number): string => new Date(atMs).toISOString()
+
+  async function addRule(value: string, tag = ""): Promise<string> {
+    const { body } = await ask("POST", paths.rules, { add: [{ value, tag }] })
+    return body.data[0].id
+  }
+
+  const backfilled = () =>
+    receiver.received.filter(({ headers }) => /^replay_\d+_\d+$/.test(String(headers["webhook-id"])))
+
+  const rulesOf = (body: string): readonly string[] =>
+    (JSON.parse(body) as { matching_rules: { id: string }[] }).matching_rules.map(({ id }) => id)
+
+  async function ended(jobId: string): Promise<ReplayState> {
+    const find = async () => (await replays()).find(({ job_id }) => job_id === jobId)
+    await expect.poll(async () => (await find())?.state, { timeout: 30_000 }).toMatch(/complete/)
+    return (await find()) as ReplayState
+  }
+
+  test("a backfill delivers once what came before its rules, over the link that was named, also after a restart", async () => {
+    const beginMs = Date.now() - hourMs
+    const posts = Array.from({ length: 120 }, (_, at) => ({
+      data: { id: idAt(beginMs + at * 1_000), text: at % 3 === 0 ? "a heron" : at % 3 === 1 ? "an egret" : "a cat" },
+    }))
+    await server.ingest(...posts)
+    const other = await WebhookReceiver.start(app.consumer_secret)
+    const otherHook = (await ask("POST", paths.webhooks, { url: other.url })).body.data.id as string
+    await ask("POST", `${paths.links}/${otherHook}`)
+    const [heron, bird] = [await addRule("heron", "birds"), await addRule("heron OR egret")]
+    // It arrives now, with the id of an earlier time, so the rules match it as it comes.
+    const late = idAt(beginMs + 30_500)
+    await server.ingest({ data: { id: late, text: "a late heron" } })
+    const made = await ask("POST", paths.replays, {
+      webhook_id: webhook,
+      rule_ids: [bird, heron],
+      since: since(beginMs + 30_000),
+    })
+    expect(made).toMatchObject({
+      status: 200,
+      body: {
+        data: {
+          webhook_id: webhook,
+          application_id: app.application_id,
+          state: "searching",
+          delivered: 0,
+          rules: [
+            { id: heron, value: "heron", tag: "birds" },
+            { id: bird, value: "heron OR egret", tag: "" },
+          ],
+        },
+      },
+    })
+    const jobId = made.body.data.job_id as string
+    // The search begins a few seconds after the rules were added.
+    await stop()
+    await start()
+    expect(await ended(jobId)).toMatchObject({ state: "complete", delivered: 60, failed: 0, position: 60, end: 60 })
+    const wanted = posts
+      .slice(30)
+      .map((post) => post.data)
+      .filter(({ text }) => text !== "a cat")
+    const got = new Map(
+      backfilled().map(({ body }) => [(JSON.parse(body) as { data: { id: string } }).data.id, rulesOf(body)]),
+    )
+    expect(backfilled()).toHaveLength(60)
+    expect(new Set(backfilled().map(({ headers }) => headers["webhook-id"])).size).toBe(60)
+    expect(got).toEqual(new Map(wanted.map(({ id, text }) => [id, text === "a heron" ? [heron, bird] : [bird]])))
+    // Delivered live, once.
+    expect(arrivals().get(late)).toBe(1)
+    await expect.poll(() => completion()?.headers["webhook-id"]).toBe(`replay_${jobId}`)
+    expect(other.received.filter(({ headers }) => String(headers["webhook-id"]).startsWith("replay_"))).toEqual([])
+    expect(await state()).toMatchObject({ lag: 0 })
+    await other[Symbol.asyncDispose]()
+  })
+
+  test("a backfill is cancelled, and makes room for another replay", async () => {
+    const beginMs = Date.now() - hourMs
+    await server.ingest(
+      ...Array.from({ length: 50 }, (_, at) => ({ data: { id: idAt(beginMs, at), text: "a heron" } })),
+    )
+    const heron = await addRule("heron")
+    const body = { webhook_id: webhook, rule_ids: [heron], since: since(beginMs) }
+    const { job_id: jobId } = (await ask("POST", paths.replays, body)).body.data as { job_id: string }
+    expect(await ask("POST", paths.replays, body)).toMatchObject({ status: 409 })
+    const replay = paths.replay.replace(":job_id", jobId)
+    const stranger = await server.newApp()
+    const foreign = await server.send("DELETE", replay, undefined, stranger.app.bearer_token)
+    expect(foreign).toMatchObject({ status: 404 })
+    const cancelled = await ask("DELETE", replay)
+    expect(cancelled).toMatchObject({ status: 200, body: { data: { job_id: jobId, state: "cancelled" } } })
+    expect(await ask("DELETE", replay)).toMatchObject({
+      status: 409,
+      body: { detail: `The replay [${jobId}] has ended: it is cancelled.` },
+    })
+    const again = (await ask("POST", paths.replays, body)).body.data as { job_id: string }
+    expect(await ended(again.job_id)).toMatchObject({ state: "complete", delivered: 50 })
+    expect(backfilled().filter(({ headers }) => String(headers["webhook-id"]).includes(jobId))).toEqual([])
+  })
+
+  test("a backfill that cannot be is refused, and nothing is kept of it", async () => {
+    const rule = await addRule("heron")
+    const stranger = await server.newApp()
+    const theirs = await server.send("POST", paths.rules, { add: [{ value: "heron" }] }, stranger.app.bearer_token)
+    const foreign = theirs.body.data[0].id as string
+    const valid = { webhook_id: webhook, rule_ids: [rule], since: since(Date.now() - hourMs) }
+    const refused: readonly (readonly [object, number, string])[] = [
+      [{ ...valid, rule_ids: [rule, foreign] }, 404, `Could not find rule with rule_ids: [${foreign}].`],
+      [{ ...valid, rule_ids: ["404"] }, 404, "Could not find rule with rule_ids: [404]."],
+      [{ ...valid, webhook_id: "404" }, 404, "Could not find webhook with webhook_id: [404]."],
+      [{ ...valid, since: since(Date.now() + 1_000) }, 400, "Give a `since` before that."],
+      [{ ...valid, since: "2026-02-30T00:00:00Z" }, 400, "since"],
+      [{ ...valid, since: undefined }, 400, "since"],
+      [{ ...valid, rule_ids: [] }, 400, "rule_ids"],
+      [{ ...valid, rule_ids: [rule, rule] }, 400, "rule_ids"],
+      [{ ...valid, rule_ids: Array.from({ length: 26 }, (_, at) => String(at)) }, 400, "rule_ids"],
+      [{ ...valid, rule_ids: ["x"] }, 400, "rule_ids"],
+      [{ ...valid, until: "2026-02-03T00:00:00Z" }, 400, "until"],
+    ]
+    for (const [body, status, text] of refused) {
+      const response = await ask("POST", paths.replays, body)
+      expect(response.status, JSON.stringify(body)).toBe(status)
+      expect(JSON.stringify(response.body)).toContain(text)
+    }
+    expect((await server.send("POST", paths.replays, valid, stranger.app.bearer_token)).status).toBe(404)
+    expect((await server.send("POST", paths.replays, valid, "unknown")).status).toBe(401)
+    expect(await replays()).toEqual([])
   })
 })

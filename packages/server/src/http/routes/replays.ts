@@ -1,8 +1,16 @@
 import { paths } from "@sluice/api"
-import { CreateReplayBody, ReplayCreatedBody, ReplaysBody } from "@sluice/api/schemas"
+import {
+  CreateBackfillBody,
+  CreateReplayBody,
+  ReplayBody,
+  ReplayCreatedBody,
+  ReplayParams,
+  ReplaysBody,
+} from "@sluice/api/schemas"
+import { asId } from "../../model/ids.ts"
 import { appOf, scopeOf } from "../auth.ts"
 import type { HttpDeps, HttpServer } from "../deps.ts"
-import { presentList } from "../present/bodies.ts"
+import { presentData, presentList } from "../present/bodies.ts"
 import { presentNewReplay, presentReplay } from "../present/deliveries.ts"
 import { bearerRoute } from "./route-schema.ts"
 
@@ -21,5 +29,17 @@ export function replayStateRoutes(server: HttpServer, { replayRequests }: Pick<H
   /** GET /sluice/v1/replays: those in progress, and those that ended recently, newest first. */
   server.get(paths.replays, bearerRoute("List replays and their progress", ReplaysBody), async (request) =>
     presentList(await replayRequests.list(scopeOf(request)), presentReplay),
+  )
+
+  /** POST /sluice/v1/replays: sends a webhook the stored posts that came before rules and match them. */
+  server.post(
+    paths.replays,
+    bearerRoute("Create a backfill of rules to a webhook", ReplayBody, { body: CreateBackfillBody }),
+    async (request) => presentData(presentReplay(await replayRequests.createBackfill(appOf(request).id, request.body))),
+  )
+
+  /** DELETE /sluice/v1/replays/:job_id: ends a replay that runs. */
+  server.delete(paths.replay, bearerRoute("Cancel a replay", ReplayBody, { params: ReplayParams }), async (request) =>
+    presentData(presentReplay(await replayRequests.cancel(scopeOf(request), asId(request.params.job_id)))),
   )
 }

@@ -1,4 +1,4 @@
-import { paths } from "@sluice/api"
+import { paths, snowflakeEpochMs } from "@sluice/api"
 import { afterAll, beforeAll, expect, test } from "vitest"
 import { startTestServer, type TestApp, type TestServer } from "../../../../../test/support/test-server.testing.ts"
 
@@ -36,12 +36,12 @@ test("the response names the posts that match, why, and their share", async () =
   const posts = [post(1, "a cat"), post(2, "a dog"), post(3, "a bird"), post(4, "a cow")]
   expect(await tested({ value: "cat", posts })).toEqual({
     data: [{ id: "1", spans: [{ operator: "cat", where: "text", start: 2, end: 5 }] }],
-    meta: { tested: 4, matched: 1, share: 0.25 },
+    meta: { tested: 4, matched: 1, share: 0.25, cost: 5 },
     warnings: [],
   })
   expect(await tested({ value: "cat", posts: [] })).toEqual({
     data: [],
-    meta: { tested: 0, matched: 0, share: 0 },
+    meta: { tested: 0, matched: 0, share: 0, cost: 5 },
     warnings: [],
   })
 })
@@ -108,12 +108,56 @@ test("on recent posts the response estimates the matches per day", async () => {
       body: posts.map((one) => JSON.stringify(one)).join("\n"),
     })
   }
-  expect(await recent()).toEqual({ tested: 0, matched: 0, share: 0 })
+  expect(await recent()).toEqual({ tested: 0, matched: 0, share: 0, cost: 5 })
   await ingest(at(1, 0, "a cat"))
   // One moment is no span of time.
-  expect(await recent()).toEqual({ tested: 1, matched: 1, share: 1 })
+  const from = "2026-03-14T00:00:00.000Z"
+  expect(await recent()).toEqual({ tested: 1, matched: 1, share: 1, cost: 5, from, to: from })
   await ingest(at(3, 7, "a dog"), at(2, 3, "a cat"))
-  expect(await recent()).toEqual({ tested: 3, matched: 2, share: 2 / 3, estimated_per_day: 6.86 })
+  const to = "2026-03-14T07:00:00.000Z"
+  expect(await recent()).toEqual({ tested: 3, matched: 2, share: 2 / 3, cost: 5, from, to, estimated_per_day: 6.86 })
+})
+
+test("a rule is tested on all posts since a time, the newest first, over as many requests as it takes", async () => {
+  await using fresh = await startTestServer()
+  const startMs = Date.UTC(2026, 2, 14)
+  const idAt = (seconds: number): string => String(BigInt(startMs + seconds * 1_000 - snowflakeEpochMs) << 22n)
+  const count = 20_600
+  const texts = Array.from({ length: count }, (_, second) => (second % 10 === 0 ? "a cat" : "a dog"))
+  const posts = texts.map((text, second) => ({ data: { id: idAt(second), text } }))
+  for (let at = 0; at < count; at += 5_000) await fresh.ingest(...posts.slice(at, at + 5_000))
+  const since = new Date(startMs + 100_000).toISOString()
+  const ask = async (more: object): Promise<Tested> =>
+    (await fresh.send("POST", paths.ruleTest, { value: "cat", since, ...more })).body as Tested
+  const first = await ask({})
+  expect(first.data.map(({ id }) => id)).toEqual(Array.from({ length: 100 }, (_, at) => idAt(count - 10 - at * 10)))
+  expect(first.meta).toEqual({
+    tested: 20_000,
+    matched: 2_000,
+    share: 0.1,
+    cost: 5,
+    from: new Date(startMs + 600_000).toISOString(),
+    to: new Date(startMs + (count - 1) * 1_000).toISOString(),
+    estimated_per_day: 8_640,
+    stopped_at: idAt(600),
+  })
+  const rest = await ask({ until_id: idAt(600) })
+  expect(rest.meta).toMatchObject({ tested: 500, matched: 50, from: since })
+  expect(rest.meta).not.toHaveProperty("stopped_at")
+  expect(await ask({ since: "2026-03-15T00:00:00Z" })).toMatchObject({ data: [], meta: { tested: 0, matched: 0 } })
+})
+
+test.each([
+  [{}, "Send one of `posts`, `recent` and `since`"],
+  [{ recent: 1, since: "2026-03-14T00:00:00Z" }, "Send one of `posts`, `recent` and `since`"],
+  [{ recent: 1, until_id: "5" }, "`until_id` goes with `since`"],
+  [{ since: "yesterday" }, "since"],
+  [{ since: "2026-02-30T00:00:00Z" }, "since"],
+  [{ since: "2026-03-14T00:00:00Z", until_id: "-1" }, "until_id"],
+])("a test on %j is refused: %s", async (body, message) => {
+  const { status, body: problem } = await server.send("POST", paths.ruleTest, { value: "cat", ...body })
+  expect(status).toBe(400)
+  expect(JSON.stringify(problem)).toContain(message)
 })
 
 test("every problem of a rule is reported, in X's form", async () => {

@@ -7,7 +7,7 @@ import {
   type TestServer,
 } from "../../../../../test/support/test-server.testing.ts"
 import { checkedByX } from "../../../../../test/support/x-document.testing.ts"
-import { firstIdAt } from "../../queries/search-window.ts"
+import { firstIdAt } from "../../model/ids.ts"
 
 const routes = [paths.searchRecent, paths.searchAll, paths.countsRecent, paths.countsAll]
 const [hourMs, dayMs] = [3_600_000, 86_400_000]

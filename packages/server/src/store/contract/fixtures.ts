@@ -6,7 +6,7 @@ import type { AppId, LinkId, MatchSeq, PostId, ReplayId, RuleId, UserId, Webhook
 import type { LinkProgress, Retry, StoredLink } from "../../model/link.ts"
 import type { PostMatch } from "../../model/match.ts"
 import type { AcceptedPost, StoredPost } from "../../model/post.ts"
-import type { Replay } from "../../model/replay.ts"
+import type { Backfill, Replay } from "../../model/replay.ts"
 import type { StoredRule } from "../../model/rule.ts"
 import type { StoredWebhook } from "../../model/webhook.ts"
 import type { Store } from "../store.ts"
@@ -191,6 +191,15 @@ export function aReplay(id: string, more: Partial<Replay> = {}): Replay {
     createdAtMs: 9,
     state: "running",
     ...more,
+  }
+}
+
+/** A backfill of one rule, between these ids. */
+export function aBackfill({ searchedId, lastId }: { readonly searchedId: string; readonly lastId: string }): Backfill {
+  return {
+    rules: [{ id: "5" as RuleId, value: "cat", tag: "" }],
+    searchedId: searchedId as PostId,
+    lastId: lastId as PostId,
   }
 }
 

@@ -36,7 +36,14 @@ import type { KnownTime } from "../../model/known-time.ts"
 import type { MatchEntry, MatchOfPost, PostMatch } from "../../model/match.ts"
 import type { AcceptedPost, PostShape, StoredPost } from "../../model/post.ts"
 import type { LinkMatch, RedeliveryOutcome } from "../../model/redelivery.ts"
-import type { Replay, ReplayProgress } from "../../model/replay.ts"
+import {
+  isSearched,
+  type BackfillFound,
+  type BackfillMatch,
+  type Replay,
+  type ReplayEnd,
+  type ReplayProgress,
+} from "../../model/replay.ts"
 import type { AddedRule, RuleChange, RuleMatches, RuleSelector, StoredRule } from "../../model/rule.ts"
 import type { StoredWebhook } from "../../model/webhook.ts"
 import { userWords } from "../../model/user.ts"
@@ -68,6 +75,7 @@ import type {
   UserPostsRange,
   UserPostsScan,
 } from "../port/post-store.ts"
+import type { BackfillRange } from "../port/replay-store.ts"
 import type { ReplacedSecrets } from "../port/app-store.ts"
 import type { Store, StoreChange } from "../store.ts"
 import type { StoreAudit } from "../store-audit.ts"
@@ -132,6 +140,8 @@ export class MemoryState {
   readonly webhooks = new Map<WebhookId, StoredWebhook>()
   readonly links = new Map<LinkId, Link>()
   readonly replays = new Map<ReplayId, Replay>()
+  /** Found by running backfills. */
+  readonly backfillMatches = new Map<ReplayId, readonly BackfillMatch[]>()
   readonly logs = new Map<AppId, Log>()
   /** Epochs of logs after the first. */
   readonly epochs = new Map<AppId, readonly LogEpoch[]>()
@@ -594,7 +604,9 @@ export class MemoryStore implements Store {
       log.leftoversAfter = Math.min(log.leftoversAfter ?? first, first - 1) as MatchSeq
     }
     for (const replay of this.#state.replays.values()) {
-      if (replay.linkId === id) this.#state.replays.delete(replay.id)
+      if (replay.linkId !== id) continue
+      this.#state.replays.delete(replay.id)
+      this.#state.backfillMatches.delete(replay.id)
     }
     return this.#state.links.delete(id)
   }
@@ -845,18 +857,49 @@ export class MemoryStore implements Store {
     this.#state.replays.set(id, { ...replay, position, delivered, failed })
   }
 
-  async endReplay(id: ReplayId, state: "complete" | "incomplete", atMs: number): Promise<void> {
-    this.#endReplay(id, state, atMs)
+  async backfillMatches({ id, after, limit, bytesMax, shape }: BackfillRange): Promise<readonly MatchEntry[]> {
+    const { createdAtMs: atMs = 0 } = this.#state.replays.get(id) ?? {}
+    const found: MatchEntry[] = []
+    let bytes = 0
+    for (const [index, { postId, rules }] of (this.#state.backfillMatches.get(id) ?? []).entries()) {
+      if (index + 1 <= after) continue
+      const postJson = this.#state.posts.get(postId)?.[shape]
+      const rulesJson = JSON.stringify(rules)
+      const seq = (index + 1) as MatchSeq
+      found.push({ seq, postId, atMs, rulesJson, ...(postJson !== undefined && { postJson }) })
+      bytes += Buffer.byteLength(rulesJson) + Buffer.byteLength(postJson ?? "")
+      if (found.length === limit || bytes >= bytesMax) break
+    }
+    return found
   }
 
-  #endReplay(id: ReplayId, state: "complete" | "incomplete", endedAtMs: number): void {
+  async addBackfillMatches({ id, matches, searchedId, lastId }: BackfillFound): Promise<boolean> {
     const replay = this.#state.replays.get(id)
-    if (replay?.state !== "running") return
+    if (replay?.state !== "running" || replay.backfill === undefined) return false
+    const found = [...(this.#state.backfillMatches.get(id) ?? []), ...matches]
+    this.#state.backfillMatches.set(id, found)
+    const backfill = { ...replay.backfill, searchedId, lastId }
+    this.#state.replays.set(id, { ...replay, endSeq: found.length as MatchSeq, backfill })
+    this.#announceIf(isSearched({ backfill }))
+    return true
+  }
+
+  async endReplay(id: ReplayId, state: ReplayEnd, atMs: number): Promise<boolean> {
+    const isEnded = this.#endReplay(id, state, atMs)
+    this.#announceIf(isEnded)
+    return isEnded
+  }
+
+  #endReplay(id: ReplayId, state: ReplayEnd, endedAtMs: number): boolean {
+    const replay = this.#state.replays.get(id)
+    if (replay?.state !== "running") return false
+    this.#state.backfillMatches.delete(id)
     this.#state.replays.set(id, { ...replay, state, endedAtMs })
     const ended = this.#state.replays
       .values()
       .filter((other) => other.appId === replay.appId && other.state !== "running")
     for (const old of newestFirst(ended).slice(endedReplaysMax)) this.#state.replays.delete(old.id)
+    return true
   }
 
   // Match logs.

@@ -385,6 +385,18 @@ const steps: readonly string[] = [
   -- Of a token that acts for a user of its app.
   ALTER TABLE tokens ADD COLUMN user_id bigint;
   `,
+  `
+  -- Of a backfill: its rules as JSON text, the last id that was compared with them, and the last one that is to be.
+  ALTER TABLE replays ADD COLUMN backfill_rules text, ADD COLUMN searched_id bigint, ADD COLUMN last_id bigint;
+  -- What a running backfill has found.
+  CREATE TABLE backfill_matches (
+    replay_id bigint NOT NULL REFERENCES replays (id) ON DELETE CASCADE,
+    seq bigint NOT NULL,
+    post_id bigint NOT NULL,
+    rules text NOT NULL,
+    PRIMARY KEY (replay_id, seq)
+  );
+  `,
 ]
 
 /** Version of the store that this program writes. */

@@ -1,16 +1,36 @@
-/** Replays: those that run, and the newest of those that ended. */
+/** Replays: those that run, what backfills have found, and the newest of those that ended. */
 import type { ReplayReads, ReplayWrites } from "../../port/replay-store.ts"
 import type { AppId, ReplayId } from "../../../model/ids.ts"
-import type { Replay } from "../../../model/replay.ts"
+import type { PostShape } from "../../../model/post.ts"
+import { isSearched, type Replay } from "../../../model/replay.ts"
 import { endedReplaysMax } from "../../bounds.ts"
-import { recordOf } from "../../rows/record.ts"
-import { replayColumns, replayValuesOf, type ReplayRow } from "../../rows/replay.ts"
+import { entryOf, type MatchRow } from "../../rows/match-entry.ts"
+import { columnsOf } from "../../rows/record.ts"
+import { backfillRowsOf, replayColumns, replayOf, replayValuesOf, type ReplayRow } from "../../rows/replay.ts"
 import { LeaseLost } from "../../store-faults.ts"
 import type { StoreReads } from "../../store.ts"
 import { columnsAs, type ClusterDatabase, type Queries, type WriteTransaction } from "../connection/database.ts"
 import { noteIds } from "../connection/last-id.ts"
+import { textArray } from "../connection/text-array.ts"
 
 const selectReplays = `SELECT ${columnsAs("replays", replayColumns)} FROM replays`
+
+/** The database sums up the bytes of post and rules, so it sends no more than are taken. */
+function foundSqlOf(shape: PostShape): string {
+  return `
+    SELECT ${columnsAs("sized", "seq, post_id, at_ms, rules, post")} FROM (
+      SELECT found.*, posts.${shape} AS post,
+        sum(octet_length(rules) + coalesce(octet_length(posts.${shape}), 0))
+          OVER (ORDER BY seq ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS bytes
+      FROM (
+        SELECT seq, post_id, replays.created_at_ms AS at_ms, rules
+        FROM backfill_matches JOIN replays ON replays.id = replay_id
+        WHERE replay_id = $1 AND seq > $2 ORDER BY seq LIMIT $3) AS found
+      LEFT JOIN LATERAL (SELECT ${shape} FROM posts WHERE id = post_id LIMIT 1) AS posts ON true) AS sized
+    WHERE bytes IS NULL OR bytes < $4 ORDER BY seq`
+}
+
+const foundSql = { core: foundSqlOf("core"), envelope: foundSqlOf("envelope") }
 
 /** The reads of replays. */
 export function createReplayReads(queries: Queries): ReplayReads {
@@ -25,7 +45,12 @@ export function createReplayReads(queries: Queries): ReplayReads {
 
   return {
     async replays(of) {
-      return (await rowsOf(of)).filter(({ state }) => of.state === undefined || state === of.state).map(recordOf)
+      return (await rowsOf(of)).filter(({ state }) => of.state === undefined || state === of.state).map(replayOf)
+    },
+
+    async backfillMatches({ id, after, limit, bytesMax, shape }) {
+      const rows = await queries.rows<MatchRow>(foundSql[shape], id, after, limit, bytesMax)
+      return rows.map(entryOf)
     },
   }
 }
@@ -62,6 +87,35 @@ export function createReplayWrites(database: ClusterDatabase): ReplayWrites {
       })
     },
 
+    addBackfillMatches: ({ id, matches, searchedId, lastId, lease }) =>
+      database.write(async (transaction) => {
+        await requireLease(transaction, id, lease)
+        const replay = await transaction.row<{ endSeq: number }>(
+          `SELECT end_seq AS "endSeq" FROM replays WHERE id = $1 AND state = 'running' FOR NO KEY UPDATE`,
+          id,
+        )
+        if (replay === undefined) return false
+        const rows = backfillRowsOf(replay.endSeq, matches)
+        const [seqs = [], postIds = []] = columnsOf(rows, ["seq", "postId"])
+        await transaction.run(
+          `INSERT INTO backfill_matches (replay_id, seq, post_id, rules)
+           SELECT $1, given.* FROM unnest($2::bigint[], $3::bigint[], $4::text[]) AS given`,
+          id,
+          seqs,
+          postIds,
+          textArray(rows.map(({ rules }) => rules)),
+        )
+        await transaction.run(
+          "UPDATE replays SET end_seq = $1, searched_id = $2, last_id = $3 WHERE id = $4",
+          replay.endSeq + matches.length,
+          searchedId,
+          lastId,
+          id,
+        )
+        if (isSearched({ backfill: { rules: [], searchedId, lastId } })) await transaction.announceControl()
+        return true
+      }),
+
     endReplay: (id, state, atMs, lease) =>
       database.write(async (transaction) => {
         await requireLease(transaction, id, lease)
@@ -72,7 +126,11 @@ export function createReplayWrites(database: ClusterDatabase): ReplayWrites {
           atMs,
           id,
         )
-        if (ended !== undefined) await forgetOldReplays(transaction, ended.appId)
+        if (ended === undefined) return false
+        await transaction.run("DELETE FROM backfill_matches WHERE replay_id = $1", id)
+        await forgetOldReplays(transaction, ended.appId)
+        await transaction.announceControl()
+        return true
       }),
   }
 }
@@ -92,6 +150,11 @@ async function requireLease(transaction: WriteTransaction, id: ReplayId, lease: 
 /** Ends all replays of an app that run: they stay incomplete. */
 export async function endReplaysOf(transaction: WriteTransaction, appId: AppId, atMs: number): Promise<void> {
   await transaction.run(
+    `DELETE FROM backfill_matches USING replays
+     WHERE replays.id = replay_id AND app_id = $1 AND state = 'running'`,
+    appId,
+  )
+  await transaction.run(
     "UPDATE replays SET state = 'incomplete', ended_at_ms = $1 WHERE app_id = $2 AND state = 'running'",
     atMs,
     appId,
@@ -101,12 +164,13 @@ export async function endReplaysOf(transaction: WriteTransaction, appId: AppId, 
 
 /** False when a replay to the webhook is running. */
 async function insertReplay(transaction: WriteTransaction, replay: Replay): Promise<boolean> {
-  const { ids, rest } = replayValuesOf(replay)
+  const { ids, rest, searched } = replayValuesOf(replay)
   const inserted = await transaction.run(
-    `INSERT INTO replays (${replayColumns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+    `INSERT INTO replays (${replayColumns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
      ON CONFLICT (webhook_id) WHERE state = 'running' DO NOTHING`,
     ...ids,
     ...rest,
+    ...searched,
   )
   return inserted > 0
 }

@@ -71,7 +71,9 @@ const checks: readonly (readonly [name: string, find: (queries: Queries) => Prom
 
 const tables = [
   ..."apps tokens rules rule_matches rule_changes rule_history webhooks links retries dead_letters attempts".split(" "),
-  ..."gap_markers replays posts posts_other users match_logs matches matches_other totals given_ids".split(" "),
+  ..."gap_markers replays backfill_matches posts posts_other users match_logs matches matches_other totals given_ids".split(
+    " ",
+  ),
   ..."user_objects user_words user_fill ended_sessions known_time log_epochs database_identity".split(" "),
   ..."search_indexes search_partitions".split(" "),
 ]

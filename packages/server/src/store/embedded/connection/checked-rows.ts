@@ -69,8 +69,12 @@ const checkedTables = {
     name: "'the gap marker from ' || gap_markers.from_seq || ' of link ' || gap_markers.link_id",
   },
   replays: {
-    columns: "id, app_id, webhook_id, link_id, from_ms, to_ms, end_seq, created_at_ms",
+    columns: "id, app_id, webhook_id, link_id, from_ms, to_ms, end_seq, created_at_ms, backfill_rules",
     name: "'replay ' || replays.id || ' of app ' || replays.app_id",
+  },
+  backfill_matches: {
+    columns: "replay_id, seq, post_id, rules",
+    name: "'match ' || backfill_matches.seq || ' that replay ' || backfill_matches.replay_id || ' has found'",
   },
   known_time: { columns: "one, believed_ms, clock_ms, steady_ms", name: "'what is known of the time'" },
   log_epochs: {

@@ -171,6 +171,10 @@ test("outcomes of a store from before their renaming have their present names, a
       DROP TABLE user_fill;
       ALTER TABLE tokens DROP COLUMN user_id;
       UPDATE tokens SET checksum = row_checksum(hash, kind, app_id, created_at_ms);
+      DROP TABLE backfill_matches;
+      ALTER TABLE replays DROP COLUMN backfill_rules;
+      ALTER TABLE replays DROP COLUMN searched_id;
+      ALTER TABLE replays DROP COLUMN last_id;
       ALTER TABLE dead_letters RENAME COLUMN dead_lettered_at_ms TO died_at_ms;
       PRAGMA user_version = 3`)
   }

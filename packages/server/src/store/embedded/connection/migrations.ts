@@ -375,6 +375,24 @@ const steps: readonly string[] = [
   UPDATE tokens SET checksum = row_checksum(hash, kind, app_id, created_at_ms, NULL)
   WHERE checksum IS row_checksum(hash, kind, app_id, created_at_ms);
   `,
+  `
+  -- Of a backfill: its rules as JSON text, the last id that was compared with them, and the last one that is to be.
+  ALTER TABLE replays ADD COLUMN backfill_rules TEXT;
+  ALTER TABLE replays ADD COLUMN searched_id INTEGER;
+  ALTER TABLE replays ADD COLUMN last_id INTEGER;
+  UPDATE replays
+  SET checksum = row_checksum(id, app_id, webhook_id, link_id, from_ms, to_ms, end_seq, created_at_ms, NULL)
+  WHERE checksum IS row_checksum(id, app_id, webhook_id, link_id, from_ms, to_ms, end_seq, created_at_ms);
+  -- What a running backfill has found.
+  CREATE TABLE backfill_matches (
+    replay_id INTEGER NOT NULL REFERENCES replays (id) ON DELETE CASCADE,
+    seq INTEGER NOT NULL,
+    post_id INTEGER NOT NULL,
+    rules TEXT NOT NULL,
+    checksum INTEGER NOT NULL,
+    PRIMARY KEY (replay_id, seq)
+  ) STRICT, WITHOUT ROWID;
+  `,
 ]
 
 /**
