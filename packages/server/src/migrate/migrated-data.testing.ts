@@ -14,6 +14,7 @@ import {
   aPost,
   aUserPost,
   app,
+  aBackfill,
   aReplay,
   aRetry,
   aRule,
@@ -134,6 +135,15 @@ async function deliver(store: Store): Promise<void> {
   const elsewhere = { appId: other, webhookId: "2" as WebhookId, linkId: "32" as LinkId }
   await store.createReplay(aReplay("9", elsewhere))
   await store.endReplay("9" as ReplayId, "incomplete", 77)
+  const backfill = aBackfill({ searchedId: "70", lastId: large[0] })
+  await store.createReplay(aReplay("10", { ...elsewhere, endSeq: 0 as MatchSeq, backfill }))
+  const rules = [{ id: "5", tag: "" }]
+  await store.addBackfillMatches({
+    id: "10" as ReplayId,
+    matches: ["70", "71"].map((postId) => ({ postId: postId as PostId, rules })),
+    searchedId: "71" as PostId,
+    lastId: large[0] as PostId,
+  })
   await store.trimMatches(app, { beforeMs: newestAtMs - 2.6 * dayMs, limit: 100 })
   await store.trimDeadLetters({ beforeMs: 11, limit: 100 })
 }
@@ -172,6 +182,13 @@ export async function readAll(reads: StoreReads): Promise<Readonly<Record<string
     allLinks: await reads.allLinks(),
     deadLetters: await reads.deadLetters({}, allOlder),
     replays: await reads.replays({}),
+    backfillMatches: await reads.backfillMatches({
+      id: "10" as ReplayId,
+      after: 0 as MatchSeq,
+      limit: 100,
+      bytesMax: 1_000_000,
+      shape: "envelope",
+    }),
     damagedRecords: await reads.damagedRecords(),
     lastId: await reads.lastId(),
     controlVersion: await reads.controlVersion(),
