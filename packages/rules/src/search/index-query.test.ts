@@ -8,7 +8,7 @@ import { anyEnvelope, anyRule, anySearch } from "../testing/any-rule.testing.ts"
 import { clauseOf, postWith } from "../testing/matches.testing.ts"
 import { writtenPosts } from "../testing/written-posts.testing.ts"
 import type { Mode } from "../text/mode.ts"
-import { indexQuery, indexQueryHolds, type IndexQuery } from "./index-query.ts"
+import { anyTerm, indexQuery, indexQueryHolds, orTerm, type IndexQuery } from "./index-query.ts"
 import { cutTerm, indexTerms } from "./index-terms.ts"
 
 /** The query of the rule as text, without `* OR` before it; with `?` after it if it is inexact. */
@@ -119,6 +119,19 @@ describe("groups and negations", () => {
     const rule = clauseOf(`(${"a (b OR -(c ".repeat(99)}d${"))".repeat(99)})`, { lengthMax: 10_000 })
     expect(faultOf(indexQuery(rule).query, true)).toBeUndefined()
   })
+})
+
+test("queries of terms that no operator has", () => {
+  expect(anyTerm(["in:1"])).toEqual({ kind: "term", term: "in:1" })
+  expect(printed(anyTerm(["in:1", "in:2"]))).toBe("in:1 OR in:2")
+  const queries = ["a", "a OR b", "a b"].map((text) => indexQuery(clauseOf(`(${text})`)).query)
+  expect(queries.map((query) => withoutCut(orTerm(query, "rq:1")))).toEqual([
+    "t:a OR rq:1",
+    "t:a OR t:b OR rq:1",
+    "(t:a t:b) OR rq:1",
+  ])
+  expect(orTerm({ kind: "term", term: "t:a" }, "rq:1")).toEqual(anyTerm(["t:a", "rq:1"]))
+  expect(orTerm({ kind: "everything" }, "rq:1")).toEqual({ kind: "everything" })
 })
 
 /** The part of the documented form that the query violates; undefined if none. */

@@ -44,6 +44,20 @@ export function indexQuery(rule: Rule): IndexedRule {
   return { query: anyOf([termPart(cutTerm, true), { query, isNegated, isExact }]).query, isExact }
 }
 
+/** The query of posts that have one of these terms, each given once. */
+export function anyTerm(terms: readonly [string, ...string[]]): IndexQuery {
+  const [first, ...others] = terms
+  if (others.length === 0) return { kind: "term", term: first }
+  return { kind: "any", of: terms.map((term) => ({ kind: "term", term })) }
+}
+
+/** The query, or the term: what it finds, and the posts that have the term. */
+export function orTerm(query: IndexQuery, term: string): IndexQuery {
+  if (query.kind === "everything") return query
+  const other: IndexQuery = { kind: "term", term }
+  return { kind: "any", of: query.kind === "any" ? [...query.of, other] : [query, other] }
+}
+
 /** True if the query holds of a post with the terms. */
 export function indexQueryHolds(query: IndexQuery, terms: ReadonlySet<string>): boolean {
   switch (query.kind) {

@@ -16,12 +16,13 @@ import { keyNames, type KeyName, type Zone } from "../language/rule.ts"
 import { EarlierPosts } from "../post/earlier-posts.ts"
 import { readPost, type Facts } from "../post/post-facts.ts"
 import type { RuleEnvelope } from "../post/post-objects.ts"
+import { termsOfIncluded } from "./included-terms.ts"
 
 /**
  * Changes with the terms, those of one post alone included. An index with terms of another version is to be built
  * again.
  */
-export const indexTermsVersion = 2
+export const indexTermsVersion = 3
 
 /**
  * Maximum number of terms of a post. Ours: a long post of 25,000 characters in English or Japanese has about 2,000, and
@@ -29,7 +30,7 @@ export const indexTermsVersion = 2
  */
 export const indexTermsMax = 5_000
 
-/** The only term of a post that has more than `indexTermsMax`. Every query proposes such a post. */
+/** The only term of a post that has more than `indexTermsMax`, but for those of its `includes`. Every query proposes it. */
 export const cutTerm = "*"
 
 /**
@@ -89,11 +90,15 @@ export function indexTerms(post: Facts): readonly string[] {
   return terms.size > indexTermsMax ? [cutTerm] : Array.from(terms)
 }
 
-/** The terms of the post in an envelope, as it is alone, and `openPlaceTerm` if that is its due. */
+/**
+ * The terms of the post in an envelope, as it is alone, with `openPlaceTerm` if that is its due, and those of its
+ * `includes`, which a post with too many others has, too.
+ */
 export function indexTermsOf(envelope: RuleEnvelope): readonly string[] {
   const places = new OpenPlaces()
   const terms = indexTerms(readPost(envelope, { mode: "search", earlier: places }))
-  return places.isOpen && terms[0] !== cutTerm ? [...terms, openPlaceTerm] : terms
+  const open = places.isOpen && terms[0] !== cutTerm ? [openPlaceTerm] : []
+  return [...terms, ...open, ...termsOfIncluded(envelope)]
 }
 
 /** Earlier posts that say nothing, and whether a place was needed. */
