@@ -244,35 +244,110 @@ test("mentions: posts that name a user by id or by username, replies and quotes 
   expect(idsIn(listed.body.data)).toEqual([byName, byId, reply])
 })
 
-test("quotes-and-reposts: lists have the posts that refer to the post themselves, and pages lead both ways", async ({
+test("quotes-and-reposts: lists have the posts that refer to the post, quotes with their reposts, and pages lead both ways", async ({
   server,
 }) => {
   const original = newId()
   const ids = Array.from({ length: 30 }, () => newId()).toSorted(newestFirst)
-  const refers = (type: string, id: string) => ({ referenced_tweets: [{ type, id }] })
   const [quotes, reposts] = [ids.slice(0, 12), ids.slice(15)]
-  const quoteRepost = newId()
+  const [requote = "", requoteWithout = "", reply = ""] = Array.from({ length: 3 }, () => newId()).toSorted(newestFirst)
+  const replyingQuote = { ...refers("quoted", original), in_reply_to_user_id: "8" }
   await ingestNew(
     server,
     envelope(original, "the original"),
     ...quotes.map((id) => envelope(id, "look", refers("quoted", original))),
     ...reposts.map((id) => envelope(id, "RT @wren: the original", refers("retweeted", original))),
     {
-      ...envelope(quoteRepost, "RT @wren: look", refers("retweeted", quotes[0] ?? "")),
+      ...envelope(requote, "RT @wren: look", refers("retweeted", quotes[0] ?? "")),
       includes: { tweets: [{ id: quotes[0], text: "look", author_id: "7", ...refers("quoted", original) }] },
     },
+    envelope(requoteWithout, "RT @wren: look", refers("retweeted", quotes[0] ?? "")),
+    envelope(reply, "@heron look", replyingQuote),
   )
   const quoted = `${paths.quotes.replace(":id", original)}?max_results=10`
-  const whole = `${paths.quotes.replace(":id", original)}?max_results=100`
-  const without = await server.call(`${quoted}&exclude=retweets`)
+  const exclude = "&exclude=retweets,replies"
+  const without = await server.call(quoted + exclude)
   expect(idsIn(without.body.data)).toEqual(quotes.slice(0, 10))
-  const next = await server.call(`${quoted}&exclude=retweets&pagination_token=${without.body.meta.next_token}`)
+  const next = await server.call(`${quoted}${exclude}&pagination_token=${without.body.meta.next_token}`)
   expect(idsIn(next.body.data)).toEqual(quotes.slice(10))
-  const back = await server.call(`${quoted}&exclude=retweets&pagination_token=${next.body.meta.previous_token}`)
+  const back = await server.call(`${quoted}${exclude}&pagination_token=${next.body.meta.previous_token}`)
   expect(idsIn(back.body.data)).toEqual(quotes.slice(0, 10))
-  const all = await server.call(whole)
-  expect(idsIn(all.body.data)).toEqual(quotes)
+  const whole = `${paths.quotes.replace(":id", original)}?max_results=100`
+  const quotesOf = async (query: string): Promise<readonly string[]> =>
+    idsIn((await server.call(whole + query)).body.data).toSorted(newestFirst)
+  expect(await quotesOf("")).toEqual([...quotes, requote, reply].toSorted(newestFirst))
+  expect(await quotesOf("&exclude=retweets")).toEqual([...quotes, reply].toSorted(newestFirst))
+  expect(await quotesOf("&exclude=replies")).toEqual([...quotes, requote].toSorted(newestFirst))
   expect(idsIn((await server.call(paths.reposts.replace(":id", original))).body.data)).toEqual(reposts)
+})
+
+test("quotes-of-reposts: a repost has no quotes and reposts of its own, and is known", async ({ server }) => {
+  const [quote = "", repost = "", original = ""] = newIdsDown(3)
+  await ingestNew(
+    server,
+    envelope(original, "the original"),
+    envelope(repost, "RT @wren: the original", refers("retweeted", original)),
+    envelope(quote, "look", refers("quoted", original)),
+  )
+  for (const path of [paths.quotes, paths.reposts]) {
+    const { status, body } = await server.call(path.replace(":id", repost))
+    expect([status, body]).toEqual([200, { data: [], meta: { result_count: 0 } }])
+  }
+})
+
+test("included-posts: posts that came only in the includes of others are found by their ids, and by nothing else", async ({
+  server,
+}) => {
+  const [newer = "", older = "", quoted = "", far = "", textless = ""] = newIdsDown(5)
+  const [user, word] = [newUser(), newWord()]
+  const included = (id: string, text: string, more: object = {}) => ({ id, text, author_id: user, lang: "en", ...more })
+  const author = { id: user, username: newWord(), name: "Included" }
+  await ingestNew(
+    server,
+    {
+      ...envelope(older, "an answer", refers("quoted", quoted)),
+      includes: {
+        users: [author],
+        tweets: [
+          included(quoted, `${word} as it was`),
+          included(far, `far ${word}`),
+          { id: textless, author_id: user },
+        ],
+      },
+    },
+    {
+      ...envelope(newer, "look", refers("quoted", quoted)),
+      includes: { users: [author], tweets: [included(quoted, word, { public_metrics: { like_count: 3 } })] },
+    },
+  )
+  const one = await server.call(paths.postById.replace(":id", quoted))
+  expect(one.body).toEqual({ data: { id: quoted, text: word, edit_history_tweet_ids: [quoted] } })
+  const fields = "tweet.fields=lang,public_metrics&expansions=author_id"
+  const several = await server.call(`${paths.postsById}?ids=${far},${textless},${quoted},${older}&${fields}`)
+  expect(idsIn(several.body.data)).toEqual([far, quoted, older])
+  expect(several.body.data[1]).toMatchObject({ lang: "en", public_metrics: { like_count: 3 } })
+  expect(several.body.includes.users).toContainEqual(author)
+  expect(several.body.errors[0]).toMatchObject({ resource_id: textless, title: "Not Found Error" })
+
+  expect((await search(server, paths.searchAll, { query: word })).ids).toEqual([])
+  expect((await counts(server, paths.countsAll, { query: word })).meta.total_tweet_count).toBe(0)
+  expect((await server.call(paths.userPosts.replace(":id", user))).body.data).toEqual([])
+  expect((await server.call(paths.quotes.replace(":id", far))).body).toEqual({ data: [], meta: { result_count: 0 } })
+  // A post of its own replaces what came with others.
+  await ingestNew(server, envelope(quoted, "of its own"))
+  expect((await server.call(paths.postById.replace(":id", quoted))).body.data.text).toBe("of its own")
+})
+
+test("edit-versions: a search, a count and a timeline have every version of an edited post that came", async ({
+  server,
+}) => {
+  const [last, first] = [idAt(Date.now() - minuteMs), idAt(Date.now() - 2 * minuteMs)]
+  const [user, word] = [newUser(), newWord()]
+  const versions = [first, last]
+  await ingestNew(server, ...versions.map((id) => postBy(user, id, { text: word, edit_history_tweet_ids: versions })))
+  expect((await search(server, paths.searchRecent, { query: word })).ids).toEqual([last, first])
+  expect((await counts(server, paths.countsRecent, { query: word })).meta.total_tweet_count).toBe(2)
+  expect(idsIn((await server.call(paths.userPosts.replace(":id", user))).body.data)).toEqual([last, first])
 })
 
 test("unknown-references: lists about a user or a post that is not there are 200 with errors", async ({ server }) => {
@@ -314,6 +389,13 @@ test("query-refusals: a query that is no rule of search is refused with all that
     expect.stringContaining("not available in current product or product packaging"),
   ])
 })
+
+const refers = (type: string, id: string) => ({ referenced_tweets: [{ type, id }] })
+
+/** Free ids, newest first. */
+function newIdsDown(count: number): readonly string[] {
+  return Array.from({ length: count }, () => newId()).toSorted(newestFirst)
+}
 
 let words = 0
 

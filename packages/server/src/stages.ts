@@ -192,11 +192,12 @@ export function createQueries(
   })
   const heldPages = new HeldPages()
   const postSearches = createPostSearches({ store, searches, tokens: pageTokens, heldPages, clock })
+  const postsById = createPostsById({ store, searches, heldPages, events })
   return {
     pageTokens,
     heldPages,
     storedPosts: createStoredPosts({ store, tokens: pageTokens }),
-    postsById: createPostsById({ store, heldPages, events }),
+    postsById,
     users: createUsers({ store, tokens: pageTokens }),
     userPosts: createUserPosts({ store, tokens: pageTokens, heldPages, scanMax: config.pageScanMax, events }),
     searchedRules: createSearchedRules({
@@ -204,7 +205,7 @@ export function createQueries(
       withReposts: config.searchReposts === "true",
     }),
     postSearches,
-    relatedPosts: createRelatedPosts({ postSearches, store }),
+    relatedPosts: createRelatedPosts({ postSearches, postsById, store }),
     searchCounts: createSearchCounts({ searches, tokens: pageTokens }),
   }
 }

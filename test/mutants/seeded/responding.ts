@@ -382,23 +382,23 @@ const vocabularyTest = "test/compatibility/posts.test.ts"
 export const lookUps: readonly Mutant[] = [
   mutant(
     "a look-up of large posts holds all of them",
-    `${server}/queries/posts-by-id.ts#readPosts`,
-    "rendering.characters >= pageBytesMax",
-    "rendering.characters < 0",
+    `${server}/queries/posts-by-id.ts#LookUp.run`,
+    "this.#rendering.characters >= pageBytesMax",
+    "this.#rendering.characters < 0",
     lookUpTest,
   ),
   mutant(
     "a look-up calls unknown what it has not read yet",
-    `${server}/queries/posts-by-id.ts#readPosts`,
-    "stoppedAt === undefined ? rest.length : rest.indexOf(stoppedAt) + 1",
-    "rest.length",
+    `${server}/queries/posts-by-id.ts#LookUp.#read`,
+    "read.stoppedAt === undefined ? ids : ids.slice(0, ids.indexOf(read.stoppedAt) + 1)",
+    "ids",
     lookUpTest,
   ),
   mutant(
     "a look-up calls a damaged post unknown",
-    `${server}/queries/posts-by-id.ts#readPosts`,
-    'isDamaged.has(id) ? "damaged" : "unknown"',
-    'isDamaged.size < 0 ? "damaged" : "unknown"',
+    `${server}/queries/posts-by-id.ts#isDamaged`,
+    "damaged.has(id)",
+    "damaged.size < 0",
     lookUpTest,
   ),
   mutant(

@@ -2,6 +2,7 @@
 import type { Mutant } from "../mutant.ts"
 import { mutant, server } from "./one-change.ts"
 
+const includingTest = `${server}/search/find-including.test.ts`
 const findTest = `${server}/search/find-posts.test.ts`
 
 export const search: readonly Mutant[] = [
@@ -89,5 +90,33 @@ export const search: readonly Mutant[] = [
     "if (!hasBoth) return []",
     "if (!hasBoth || given.length > 0) return []",
     `${server}/http/routes/search.test.ts`,
+  ),
+  mutant(
+    "posts that wait for the index bring none along",
+    `${server}/search/find-including.ts#findIncluding`,
+    "(await readTail(deps))?.values() ?? []",
+    "[]",
+    includingTest,
+  ),
+  mutant(
+    "a damaged post hides older ones that bring the same along",
+    `${server}/search/find-including.ts#Finding.ask`,
+    "count === proposed.length && count < limit",
+    "count < limit",
+    includingTest,
+  ),
+  mutant(
+    "a post that many bring along hides those that few do",
+    `${server}/search/find-including.ts#findIncluding`,
+    "if (isWhole) return",
+    "if (!isWhole) return",
+    includingTest,
+  ),
+  mutant(
+    "a look-up goes on without the posts that bring others along",
+    `${server}/queries/posts-by-id.ts#LookUp.#takeSome`,
+    "if (carrier !== undefined && !carriers.ids.has(carrier)) break",
+    "",
+    `${server}/queries/posts-by-id.test.ts`,
   ),
 ]

@@ -209,6 +209,11 @@ function placesOfElements(json: string, from: number): TextPlace[] {
   return places
 }
 
+/** The text that a JSON text is, if it is a text. */
+export function textOf(json: string | undefined): string | undefined {
+  return json?.startsWith('"') === true ? String(JSON.parse(json)) : undefined
+}
+
 /** The text of an object with these members. */
 export function objectOf(members: Iterable<readonly [name: string, json: string]>): string {
   const parts: string[] = []

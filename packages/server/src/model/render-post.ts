@@ -15,7 +15,7 @@ import { setImmediate as nextTurn } from "node:timers/promises"
 import type { defaultFields, Expansion } from "@sluice/api"
 import { newIncludesNames, newMemberNames, type MemberNames } from "./response-names.ts"
 import type { FieldSelection } from "./field-selection.ts"
-import { elementsOf, membersOf, objectOf, withoutLineBreaks } from "./json-text.ts"
+import { elementsOf, membersOf, objectOf, textOf, withoutLineBreaks } from "./json-text.ts"
 import { ExpansionErrors, type ExpandedObject } from "./expansion-errors.ts"
 import type { PostShape, StoredPost } from "./post.ts"
 import type { Problem } from "./problem.ts"
@@ -73,6 +73,8 @@ export class PostsRendering {
   /** Absent with the default selection: then posts go in as they are stored. */
   readonly #shown: ShownObjects | undefined
   #dataCharacters = 0
+  /** Characters read since others had their turn. */
+  #turnCharacters = 0
 
   constructor(selection: FieldSelection) {
     this.#shown = selection.isDefault ? undefined : new ShownObjects(selection)
@@ -85,15 +87,14 @@ export class PostsRendering {
 
   /** Adds posts, the texts of `shapeFor(selection)`, after those that are there. */
   async add(posts: readonly StoredPost[]): Promise<void> {
-    let characters = 0
     for (const { json } of posts) {
       const data = this.#shown?.takePost(json) ?? json
       this.#data.push(data)
       this.#dataCharacters += data.length
       if (this.#shown === undefined) continue
-      characters += json.length
-      if (characters < turnCharactersMax) continue
-      characters = 0
+      this.#turnCharacters += json.length
+      if (this.#turnCharacters < turnCharactersMax) continue
+      this.#turnCharacters = 0
       await nextTurn()
     }
   }
@@ -345,11 +346,6 @@ function eachOf(value: unknown): readonly unknown[] {
 function memberOf(value: unknown, name: string): unknown {
   if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return undefined
   return Reflect.get(value, name)
-}
-
-/** The text that a JSON text is, if it is a text. */
-function textOf(json: string | undefined): string | undefined {
-  return json?.startsWith('"') === true ? String(JSON.parse(json)) : undefined
 }
 
 /** JSON text of an envelope's post alone, with these of its fields, under the older names. */

@@ -20,12 +20,18 @@ let heldPages: HeldPages
 /** The reads that the store was asked for. */
 let reads: PostsByIdRange[]
 let lookUps: PostsById
+/** The carriers of posts that are not stored. */
+let carriers: Map<PostId, PostId>
+/** The ids whose carriers were asked for. */
+let askedFor: (readonly PostId[])[]
 
 beforeEach(async () => {
   directory = await temporaryDirectory()
   store = await openTestedStore(directory.path)
   heldPages = new HeldPages()
   reads = []
+  carriers = new Map()
+  askedFor = []
   lookUps = withReads((range) => store.postsById(range))
 })
 
@@ -51,7 +57,13 @@ function withReads(
       return typeof value === "function" ? value.bind(target) : value
     },
   })
-  return createPostsById({ store: noted, heldPages, events })
+  const searches = {
+    async including(ids: readonly PostId[]) {
+      askedFor.push(ids)
+      return new Map([...carriers].filter(([id]) => ids.includes(id)))
+    },
+  }
+  return createPostsById({ store: noted, searches, heldPages, events })
 }
 
 async function insert(ids: readonly string[], bytes = 10): Promise<void> {
@@ -136,6 +148,71 @@ test("damaged posts are named at their places, and why some cannot be read is re
     errors: [{ title: "Not Found Error" }, { title: "Damaged" }],
   })
   expect(events.failures).toEqual([{ where: "posts by id", error: fault }])
+})
+
+/** Stores a post with these in its `includes`, each of so many bytes, and makes it their carrier. */
+async function insertCarrier(carrier: string, ids: readonly string[], bytes = 1): Promise<void> {
+  const text = "x".repeat(bytes)
+  const tweets = ids.map((id) => ({ id, text: `from ${carrier}`, author_id: "8", note: text }))
+  const users = [{ id: "8", username: "eight", name: "Eight" }]
+  const envelope = JSON.stringify({ data: { id: carrier, text: "t" }, includes: { users, tweets } })
+  await store.append([{ post: aPost(carrier, "7", { envelope }), matches: [] }], 0)
+  for (const id of ids) carriers.set(id as PostId, carrier as PostId)
+}
+
+test("posts that others brought along stand in their places, as their cores or with what came along", async () => {
+  await insert(["1", "3"], 1)
+  await insertCarrier("10", ["2", "4"])
+  const found = await find(["404", "4", "3", "2", "1"])
+  expect(JSON.parse(found.posts.dataJson)).toEqual([
+    { id: "4", text: "from 10", edit_history_tweet_ids: ["4"] },
+    { id: "3", text: "x" },
+    { id: "2", text: "from 10", edit_history_tweet_ids: ["2"] },
+    { id: "1", text: "x" },
+  ])
+  expect(found.absent).toEqual([{ id: "404", why: "unknown" }])
+  expect(askedFor).toEqual([["404", "4", "2"]])
+  const expanded = await find(["2", "404"], parseSelection({ expansions: "author_id" }))
+  expect(presentPostsById(expanded)).toContain('"includes":{"users":[{"id":"8","username":"eight","name":"Eight"}]}')
+})
+
+test("a carrier that is gone or damaged, or has the post no longer, is no reason for a fault", async () => {
+  await insertCarrier("10", ["2"])
+  carriers.set("4" as PostId, "10" as PostId)
+  carriers.set("5" as PostId, "404" as PostId)
+  carriers.set("6" as PostId, "11" as PostId)
+  const faulty = withReads(async (range) => ({ ...(await store.postsById(range)), damaged: ["11" as PostId] }))
+  const found = await find(["6", "5", "4", "2"], defaultSelection, faulty)
+  expect(shownIds(found)).toEqual(["2"])
+  expect(found.absent).toEqual([
+    { id: "6", why: "damaged" },
+    { id: "5", why: "unknown" },
+    { id: "4", why: "unknown" },
+  ])
+})
+
+test("large carriers are read in parts, each asked for once, and the posts keep their order", async () => {
+  const ids = Array.from({ length: 12 }, (_each, index) => String(20 - index))
+  await insert(["15"], 1)
+  const brought = ids.filter((id) => id !== "15")
+  for (const [at, id] of brought.entries()) await insertCarrier(String(100 + at), [id], 400_000)
+  expect(shownIds(await find(ids))).toEqual(ids)
+  expect(askedFor).toEqual([brought])
+  const ofCarriers = reads.filter(({ shape }) => shape === "envelope").map((range) => range.ids.length)
+  expect(ofCarriers).toEqual([11, 8, 5, 2])
+})
+
+test("a post is known that is stored, damaged or not, or that a stored one brings along", async () => {
+  await insert(["1"])
+  await insertCarrier("10", ["2"])
+  const damaged = withReads(async () => ({ posts: [], damaged: ["3" as PostId] }))
+  const known = async (id: string, by = lookUps): Promise<boolean> => by.isKnown(app, id as PostId, always)
+  expect([await known("1"), await known("2"), await known("3", damaged), await known("404")]).toEqual([
+    true,
+    true,
+    true,
+    false,
+  ])
 })
 
 test("a look-up holds the bytes of a page while it reads, its own until it is released, and none after a fault", async () => {

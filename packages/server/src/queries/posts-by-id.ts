@@ -1,5 +1,6 @@
 /**
- * Posts by their ids, rendered for one response.
+ * Posts by their ids, rendered for one response: those that are stored, and those that came only in the `includes` of
+ * stored ones.
  *
  * A response has no page token that could go on, so it has a bound of its own: the posts are read and rendered in parts, in
  * the order of the request, until what is rendered comes to the most that a page may have. Posts after that are named as
@@ -7,8 +8,11 @@
  */
 import type { FieldSelection } from "../model/field-selection.ts"
 import type { AppId, PostId } from "../model/ids.ts"
+import { includedPostJson } from "../model/included-post.ts"
+import type { PostShape, StoredPost } from "../model/post.ts"
 import { PostsRendering, shapeFor, type RenderedPosts } from "../model/render-post.ts"
 import type { Events } from "../runtime/events/events.ts"
+import type { Searches } from "../search/searches.ts"
 import type { PostStore } from "../store/port/post-store.ts"
 import { pageBytesMax, type HeldPages } from "./held-pages.ts"
 
@@ -36,22 +40,27 @@ export interface PostsById {
     request: { readonly ids: readonly PostId[]; readonly selection: FieldSelection },
     signal: AbortSignal,
   ): Promise<FoundPosts>
+  /** Whether the post is stored or came in the `includes` of a stored one, damaged or not. */
+  isKnown(appId: AppId, id: PostId, signal: AbortSignal): Promise<boolean>
+}
+
+interface PostsByIdDeps {
+  readonly store: Pick<PostStore, "postsById">
+  readonly searches: Pick<Searches, "including">
+  readonly heldPages: HeldPages
+  readonly events: Pick<Events, "failed">
 }
 
 /** Most bytes that one read returns, but for the last post's. Ours: about a millisecond of the store's turn. */
 const readBytesMax = 1_048_576
 
 /** Look-ups in a store. */
-export function createPostsById(deps: {
-  store: PostStore
-  heldPages: HeldPages
-  events: Pick<Events, "failed">
-}): PostsById {
+export function createPostsById(deps: PostsByIdDeps): PostsById {
   return {
     async find(appId, request, signal) {
       const bytes = await deps.heldPages.hold(appId, signal)
       try {
-        const found = await readPosts(deps, appId, request)
+        const found = await new LookUp(deps, appId, request, signal).run()
         const { dataJson, includesJson = "" } = found.posts
         bytes.resize(dataJson.length + includesJson.length)
         return { ...found, release: () => bytes.release() }
@@ -60,33 +69,108 @@ export function createPostsById(deps: {
         throw error
       }
     },
+    async isKnown(appId, id, signal) {
+      const read = await deps.store.postsById({ ids: [id], shape: "core", bytesMax: 1, reader: appId })
+      if (read.posts.length + read.damaged.length > 0) return true
+      return (await deps.searches.including([id], signal)).size > 0
+    },
   }
 }
 
-/** Reads and renders the posts in parts. */
-async function readPosts(
-  { store, events }: Parameters<typeof createPostsById>[0],
-  appId: AppId,
-  { ids, selection }: Parameters<PostsById["find"]>[1],
-): Promise<Omit<FoundPosts, "release">> {
-  const rendering = new PostsRendering(selection)
-  const absent: AbsentPost[] = []
-  for (let rest = ids; rest.length > 0;) {
-    if (rendering.characters >= pageBytesMax) {
-      absent.push(...rest.map((id) => ({ id, why: "no-room" }) as const))
-      break
-    }
-    const bounds = { bytesMax: readBytesMax, shape: shapeFor(selection), reader: appId }
-    const { posts, damaged, stoppedAt, fault } = await store.postsById({ ids: rest, ...bounds })
-    if (fault !== undefined) events.failed({ where: "posts by id", error: fault })
-    await rendering.add(posts)
-    const isShown = new Set(posts.map(({ id }) => id))
-    const isDamaged = new Set(damaged)
-    const end = stoppedAt === undefined ? rest.length : rest.indexOf(stoppedAt) + 1
-    for (const id of rest.slice(0, end)) {
-      if (!isShown.has(id)) absent.push({ id, why: isDamaged.has(id) ? "damaged" : "unknown" })
-    }
-    rest = rest.slice(end)
+/** Posts that one read has returned. */
+interface ReadPart {
+  readonly posts: ReadonlyMap<PostId, StoredPost>
+  readonly damaged: ReadonlySet<PostId>
+  /** The ids that were read, the first of those that were asked for. */
+  readonly ids: ReadonlySet<PostId>
+}
+
+const nothing: ReadPart = { posts: new Map(), damaged: new Set(), ids: new Set() }
+
+/** Reads and renders the posts of one look-up in parts. The carrier of a post is the one in whose `includes` it came. */
+class LookUp {
+  readonly #deps: PostsByIdDeps
+  readonly #appId: AppId
+  readonly #ids: readonly PostId[]
+  readonly #shape: PostShape
+  readonly #signal: AbortSignal
+  readonly #rendering: PostsRendering
+  readonly #absent: AbsentPost[] = []
+  /** The carriers of posts that are not stored, as far as the look-up has come; `undefined` for posts without one. */
+  readonly #carriers = new Map<PostId, PostId | undefined>()
+
+  constructor(
+    deps: PostsByIdDeps,
+    appId: AppId,
+    { ids, selection }: Parameters<PostsById["find"]>[1],
+    signal: AbortSignal,
+  ) {
+    this.#deps = deps
+    this.#appId = appId
+    this.#ids = ids
+    this.#shape = shapeFor(selection)
+    this.#signal = signal
+    this.#rendering = new PostsRendering(selection)
   }
-  return { posts: rendering.rendered(), absent }
+
+  async run(): Promise<Omit<FoundPosts, "release">> {
+    for (let rest = this.#ids; rest.length > 0;) {
+      if (this.#rendering.characters >= pageBytesMax) {
+        this.#absent.push(...rest.map((id) => ({ id, why: "no-room" }) as const))
+        break
+      }
+      rest = rest.slice(await this.#takeSome(rest))
+    }
+    return { posts: this.#rendering.rendered(), absent: this.#absent }
+  }
+
+  /** Renders the first of the posts, or notes why they are absent. Returns how many: at least one. */
+  async #takeSome(ids: readonly PostId[]): Promise<number> {
+    const stored = await this.#read(ids, this.#shape)
+    const carriers = await this.#readCarriers(
+      [...stored.ids].filter((id) => !stored.posts.has(id) && !stored.damaged.has(id)),
+    )
+    let taken = 0
+    for (const id of stored.ids) {
+      const carrier = this.#carriers.get(id)
+      // One read has the first carriers only: the posts after those are for the next part.
+      if (carrier !== undefined && !carriers.ids.has(carrier)) break
+      taken += 1
+      const post = stored.posts.get(id) ?? this.#includedPost(id, carriers)
+      if (post !== undefined) await this.#rendering.add([post])
+      else this.#absent.push({ id, why: isDamaged(id, stored) || isDamaged(carrier, carriers) ? "damaged" : "unknown" })
+    }
+    return taken
+  }
+
+  /** Finds the carriers of posts that are not stored, and reads as many as one read has, in the order of the posts. */
+  async #readCarriers(ids: readonly PostId[]): Promise<ReadPart> {
+    const asked = ids.filter((id) => !this.#carriers.has(id))
+    const found = asked.length === 0 ? undefined : await this.#deps.searches.including(asked, this.#signal)
+    for (const id of asked) this.#carriers.set(id, found?.get(id))
+    const carriers = new Set(ids.map((id) => this.#carriers.get(id)).filter((id) => id !== undefined))
+    return carriers.size === 0 ? nothing : this.#read([...carriers], "envelope")
+  }
+
+  #includedPost(id: PostId, carriers: ReadPart): StoredPost | undefined {
+    const carrier = this.#carriers.get(id)
+    const { json = "" } = (carrier === undefined ? undefined : carriers.posts.get(carrier)) ?? {}
+    const own = includedPostJson(json, id, this.#shape)
+    return own === undefined ? undefined : { id, json: own }
+  }
+
+  async #read(ids: readonly PostId[], shape: PostShape): Promise<ReadPart> {
+    const { store, events } = this.#deps
+    const read = await store.postsById({ ids, shape, bytesMax: readBytesMax, reader: this.#appId })
+    if (read.fault !== undefined) events.failed({ where: "posts by id", error: read.fault })
+    return {
+      posts: new Map(read.posts.map((post) => [post.id, post])),
+      damaged: new Set(read.damaged),
+      ids: new Set(read.stoppedAt === undefined ? ids : ids.slice(0, ids.indexOf(read.stoppedAt) + 1)),
+    }
+  }
+}
+
+function isDamaged(id: PostId | undefined, { damaged }: ReadPart): boolean {
+  return id !== undefined && damaged.has(id)
 }

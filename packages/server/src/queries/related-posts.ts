@@ -5,6 +5,7 @@ import type { AppId, PostId, UserId } from "../model/ids.ts"
 import type { SearchedRule } from "../search/post-search.ts"
 import type { PostStore } from "../store/port/post-store.ts"
 import type { UserReads } from "../store/port/user-store.ts"
+import type { PostsById } from "./posts-by-id.ts"
 import type { PostSearches, PostSearchPage, PostSearchRequest } from "./post-searches.ts"
 
 /** A request for one page of such a list. */
@@ -25,7 +26,7 @@ export interface RelatedPosts {
     request: RelatedPostsRequest,
     signal: AbortSignal,
   ): Promise<RelatedPostsOutcome>
-  /** Posts that quote the post, and reposts of those, unless `exclude` has `replies` or `retweets`. */
+  /** Posts that quote the post, and reposts of those that came with them; without what `exclude` has: `replies`, `retweets`. */
   quotes(
     appId: AppId,
     id: PostId,
@@ -39,47 +40,64 @@ export interface RelatedPosts {
 /** Lists over the posts of a store. */
 export function createRelatedPosts({
   postSearches,
+  postsById,
   store,
 }: {
-  readonly postSearches: PostSearches
-  readonly store: Pick<PostStore, "postsById" | "isUserKnown"> & Pick<UserReads, "usersById">
+  readonly postSearches: Pick<PostSearches, "page">
+  readonly postsById: Pick<PostsById, "isKnown">
+  readonly store: Pick<PostStore, "isUserKnown"> & Pick<UserReads, "usersById">
 }): RelatedPosts {
   const page = async (
     appId: AppId,
-    rule: string,
+    rule: SearchedRule,
     request: RelatedPostsRequest,
     isKnown: () => Promise<boolean>,
     signal: AbortSignal,
   ): Promise<RelatedPostsOutcome> => {
-    const searched: SearchedRule = { value: rule, withReposts: true }
-    const found = await postSearches.page(
-      appId,
-      { ...request, rule: searched, isRanked: false, leadsBack: true },
-      signal,
-    )
-    const isEmpty = found.meta.result_count === 0 && found.meta.next_token === undefined
-    if (!isEmpty || (await isKnown())) return found
-    found.release()
-    return "unknown"
-  }
-  const isPostKnown = async (appId: AppId, id: PostId): Promise<boolean> => {
-    const { posts, damaged } = await store.postsById({ ids: [id], shape: "core", bytesMax: 1, reader: appId })
-    return posts.length + damaged.length > 0
+    const found = await postSearches.page(appId, { ...request, rule, isRanked: false, leadsBack: true }, signal)
+    return (await isOfUnknown(found, isKnown)) ? "unknown" : found
   }
   return {
     async mentions(appId, userId, request, signal) {
       const [user] = await store.usersById([userId], appId)
       const names = user === undefined ? [userId] : [userId, user.username]
-      const rule = `(${names.map((name) => `@${name}`).join(" OR ")}) -is:retweet`
-      return page(appId, rule, request, () => store.isUserKnown(userId, appId), signal)
+      const value = `(${names.map((name) => `@${name}`).join(" OR ")}) -is:retweet`
+      const isKnown = (): Promise<boolean> => store.isUserKnown(userId, appId)
+      return page(appId, { value, withReposts: true }, request, isKnown, signal)
     },
     quotes(appId, id, { exclude, ...request }, signal) {
       const kinds = { replies: "reply", retweets: "retweet" } as const
       const excluded = Object.entries(kinds).filter(([name]) => exclude.includes(name))
-      const rule = [`quotes_of_tweet_id:${id}`, ...excluded.map(([, kind]) => `-is:${kind}`)].join(" ")
-      return page(appId, rule, request, () => isPostKnown(appId, id), signal)
+      const value = [`quotes_of_tweet_id:${id}`, ...excluded.map(([, kind]) => `-is:${kind}`)].join(" ")
+      const rule = {
+        value,
+        withReposts: true,
+        ...(!exclude.includes("retweets") && { orRepostsOfQuotesOf: id }),
+      }
+      return page(appId, rule, request, () => postsById.isKnown(appId, id, signal), signal)
     },
     reposts: (appId, id, request, signal) =>
-      page(appId, `retweets_of_tweet_id:${id}`, request, () => isPostKnown(appId, id), signal),
+      page(appId, repostsOf(id), request, () => postsById.isKnown(appId, id, signal), signal),
   }
+}
+
+/** The rule of the reposts of a post. */
+export function repostsOf(id: PostId): SearchedRule {
+  return { value: `retweets_of_tweet_id:${id}`, withReposts: true }
+}
+
+/** Whether a list is empty because what it is about is not known. Then its page is given back. */
+export async function isOfUnknown(
+  { meta, release }: Pick<PostSearchPage, "meta" | "release">,
+  isKnown: () => Promise<boolean>,
+): Promise<boolean> {
+  if (meta.result_count > 0 || meta.next_token !== undefined) return false
+  try {
+    if (await isKnown()) return false
+  } catch (error) {
+    release()
+    throw error
+  }
+  release()
+  return true
 }

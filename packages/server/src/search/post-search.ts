@@ -8,9 +8,12 @@ import {
   cutTerm,
   evaluate,
   indexQuery,
+  orTerm,
   parseRule,
+  quotedByOriginal,
   readPost,
   relevanceOf,
+  repostedQuoteTerm,
   withoutReposts,
   type EarlierPosts,
   type IndexQuery,
@@ -18,6 +21,7 @@ import {
   type Rule,
   type RuleEnvelope,
 } from "@sluice/rules"
+import type { PostId } from "../model/ids.ts"
 import type { StoredPost } from "../model/post.ts"
 
 /** A query, and whether reposts are among its posts. */
@@ -26,11 +30,14 @@ export interface SearchedRule {
   readonly value: string
   /** False: reposts are left out, unless the query asks for them. */
   readonly withReposts: boolean
+  /** Reposts of quotes of this post are among its posts, too, where they came with the quote. */
+  readonly orRepostsOfQuotesOf?: PostId
 }
 
 /** A compiled search. */
 export class PostSearch {
   readonly #rule: Rule
+  readonly #quotedByOriginal: PostId | undefined
   readonly #earlier: EarlierPosts
   readonly #relevance: (post: PostFacts) => number
   /** The question to an index. */
@@ -44,31 +51,38 @@ export class PostSearch {
    * `earlier` knows places of other posts, and learns those of posts that are evaluated. It knows no links: the terms of a
    * post cannot change when a later one says where its link leads.
    */
-  constructor({ value, withReposts }: SearchedRule, earlier: EarlierPosts) {
+  constructor({ value, withReposts, orRepostsOfQuotesOf: quoted }: SearchedRule, earlier: EarlierPosts) {
     this.#earlier = earlier
+    this.#quotedByOriginal = quoted
     const parsed = parseRule(value, { lengthMax: Number.POSITIVE_INFINITY, mode: "search" })
     if (!parsed.ok) throw new Error(`The query does not parse: ${parsed.problems[0]?.message}`)
     this.#rule = withReposts ? parsed.rule : withoutReposts(parsed.rule)
     const { query, isExact } = indexQuery(this.#rule)
     this.#relevance = relevanceOf(parsed.rule)
-    this.query = query
-    this.queryWithoutCut = withoutCut(query)
+    this.query = quoted === undefined ? query : orTerm(query, repostedQuoteTerm(quoted))
+    this.queryWithoutCut = withoutCut(this.query)
     this.isExact = isExact
   }
 
   /** Whether the post matches. */
   holds(post: StoredPost): boolean {
-    return evaluate(this.#rule, this.#factsOf(post))
+    const envelope = this.#envelopeOf(post)
+    if (evaluate(this.#rule, this.#factsOf(envelope))) return true
+    return this.#quotedByOriginal !== undefined && quotedByOriginal(envelope) === this.#quotedByOriginal
   }
 
   /** How many distinct clauses of the query hold of the post. */
   relevance(post: StoredPost): number {
-    return this.#relevance(this.#factsOf(post))
+    return this.#relevance(this.#factsOf(this.#envelopeOf(post)))
   }
 
-  #factsOf({ json }: StoredPost): PostFacts {
+  #envelopeOf({ json }: StoredPost): RuleEnvelope {
     const envelope = JSON.parse(json) as RuleEnvelope
     this.#earlier.learnPlacesOf(envelope)
+    return envelope
+  }
+
+  #factsOf(envelope: RuleEnvelope): PostFacts {
     return readPost(envelope, { mode: "search", earlier: this.#earlier })
   }
 }

@@ -10,6 +10,7 @@ import { serveThread, startThread, type Thread } from "../runtime/thread.ts"
 import { Turns, type Turn } from "../runtime/turns.ts"
 import { openSearchIndex, openStoreToRead, type StoreAccess } from "../store/engine.ts"
 import { countPosts, type PostCounts } from "./count-posts.ts"
+import { findIncluding } from "./find-including.ts"
 import { findPosts, type FoundPosts, type FoundRange, type SearchBudget, type SearchDeps } from "./find-posts.ts"
 import { IndexFiller } from "./index-filler.ts"
 import { rankPosts } from "./rank-posts.ts"
@@ -37,6 +38,8 @@ interface SearchFunctions {
   ): Promise<readonly PostId[]>
   /** As `countPosts`. */
   count(rule: SearchedRule, edges: readonly bigint[], budget: SearchBudget, signal: AbortSignal): Promise<PostCounts>
+  /** As `findIncluding`. Rejects as `find`. */
+  including(ids: readonly PostId[], signal: AbortSignal): Promise<ReadonlyMap<PostId, PostId>>
   /** Whether this process is to fill the index; it is not at the start. */
   fill(isFilling: boolean): void
 }
@@ -62,6 +65,7 @@ export async function startSearchThread(
     find: (...args) => port.call("find", args),
     rank: (...args) => port.call("rank", args),
     count: (...args) => port.call("count", args),
+    including: (...args) => port.call("including", args),
     fill: (isFilling) => port.tell("fill", [isFilling]),
     failed: thread.failed,
     close: () => thread.close(),
@@ -86,18 +90,19 @@ serveThread(import.meta.url, async ({ storeAccess }: SearchThreadSettings, port)
   )
   opening.defer(() => filling.stop())
 
-  /** Runs a search after the index has caught up as far as may be, where this process fills it. */
-  const search = async <Result>(
-    rule: SearchedRule,
-    signal: AbortSignal,
-    run: (search: PostSearch, deps: SearchDeps) => Promise<Result>,
-  ): Promise<Result> => {
+  /** Reads the index after it has caught up as far as may be, where this process fills it. */
+  const read = async <Result>(signal: AbortSignal, run: (deps: SearchDeps) => Promise<Result>): Promise<Result> => {
     const turn = turns.open()
     await turn.next()
     const pause = pauses(turn, signal)
     await filling.catchUp()
-    return run(new PostSearch(rule, earlier), { store, index, clock, pause })
+    return run({ store, index, clock, pause })
   }
+  const search = <Result>(
+    rule: SearchedRule,
+    signal: AbortSignal,
+    run: (search: PostSearch, deps: SearchDeps) => Promise<Result>,
+  ): Promise<Result> => read(signal, (deps) => run(new PostSearch(rule, earlier), deps))
   const reports = new PortCalls<SearchReports>(port, {
     find: (rule, range, budget, signal) =>
       search(rule, signal, (compiled, deps) => findPosts(compiled, range, budget, deps)),
@@ -105,6 +110,7 @@ serveThread(import.meta.url, async ({ storeAccess }: SearchThreadSettings, port)
       search(rule, signal, (compiled, deps) => rankPosts(compiled, span, budget, deps)),
     count: (rule, edges, budget, signal) =>
       search(rule, signal, (compiled, deps) => countPosts(compiled, edges, budget, deps)),
+    including: (ids, signal) => read(signal, (deps) => findIncluding(ids, deps)),
     fill: (isFilling) => (isFilling ? filling.start() : void filling.stop()),
   } satisfies SearchFunctions)
   const stopLearning = new AbortController()

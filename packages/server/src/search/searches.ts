@@ -32,6 +32,8 @@ export interface Searches {
   ): Promise<readonly PostId[]>
   /** Counts posts for an app, as `countPosts`. Throws 429 as `find`, and 503 when one interval takes too long. */
   count(appId: AppId, rule: SearchedRule, edges: readonly bigint[], signal: AbortSignal): Promise<PostCounts>
+  /** As `findIncluding`; nothing where the search is off. Look-ups do not wait for searches: pages bound their number. */
+  including(ids: readonly PostId[], signal: AbortSignal): Promise<ReadonlyMap<PostId, PostId>>
 }
 
 /** Bounds of one search. Ours: X's pages are short, too, where a query is costly. */
@@ -44,7 +46,7 @@ const rankingBudget: SearchBudget = { postsMax: 10_000, msMax: 500 }
 const unfinishedMax = 20
 
 /** The searches of a server that keeps no search index. */
-export const noSearches: Searches = { find: refuse, rank: refuse, count: refuse }
+export const noSearches: Searches = { find: refuse, rank: refuse, count: refuse, including: async () => new Map() }
 
 async function refuse(): Promise<never> {
   throw searchIsOff()
@@ -63,10 +65,22 @@ export async function startSearches({
 }): Promise<Searches & AsyncDisposable & Pick<SearchThread, "failed">> {
   const failed = (error: unknown): void => events.failed({ where: "search index", error })
   const thread = await startSearchThread({ storeAccess }, { failed })
-  const queues = new PerAppQueues({ unfinishedMax, what: "searches" })
   const followLease = (): void => thread.fill(leases.has("search index"))
   const stopFollowing = leases.onChange(followLease)
   followLease()
+  return {
+    ...searchesThrough(thread),
+    failed: thread.failed,
+    async [Symbol.asyncDispose]() {
+      stopFollowing()
+      await thread.close()
+    },
+  }
+}
+
+/** Searches in a thread, within their budgets, those of an app one after the other. */
+export function searchesThrough(thread: Pick<SearchThread, "find" | "rank" | "count" | "including">): Searches {
+  const queues = new PerAppQueues({ unfinishedMax, what: "searches" })
   return {
     find: (appId, rule, range, signal) => queues.run(appId, () => thread.find(rule, range, searchBudget, signal)),
     rank: (appId, rule, span, signal) => queues.run(appId, () => thread.rank(rule, span, rankingBudget, signal)),
@@ -78,10 +92,6 @@ export async function startSearches({
           throw error instanceof CountTooCostly ? countTooCostly(error) : error
         }
       }),
-    failed: thread.failed,
-    async [Symbol.asyncDispose]() {
-      stopFollowing()
-      await thread.close()
-    },
+    including: (ids, signal) => thread.including(ids, signal),
   }
 }
