@@ -53,20 +53,43 @@ test("missing-users: a single user who is not there is an error within a 200, an
   expect(body.errors).toHaveLength(1)
 })
 
-test("pinned-posts: a pinned post is included when it is stored, else it is an error", async ({ server }) => {
+test("user-expansions: the pinned and the most recent post and affiliated users are included when they are stored, else they are errors", async ({
+  server,
+}) => {
   const user = { id: "88030", username: "pinner", name: "P" }
   const pinned = await come(server, "2026-01-02T00:00:00.000Z", user)
-  const path = `${pathOf(paths.user, { id: user.id })}?expansions=pinned_tweet_id`
-  expect((await server.call(path)).body).toEqual({ data: user })
-  await come(server, "2026-01-03T00:00:00.000Z", { ...user, pinned_tweet_id: pinned })
-  expect((await server.call(path)).body).toMatchObject({
-    data: { pinned_tweet_id: pinned },
-    includes: { tweets: [{ id: pinned, text: "a note" }] },
+  const path = (query: string): string => `${pathOf(paths.user, { id: user.id })}?${query}`
+  const all = "expansions=affiliation.user_id,most_recent_tweet_id,pinned_tweet_id"
+  expect((await server.call(path(all))).body).toEqual({ data: user })
+  const club = { id: "88031", username: "club", name: "Club", verified: true }
+  const named = {
+    pinned_tweet_id: pinned,
+    most_recent_tweet_id: pinned,
+    affiliation: { user_id: ["88031", "88032"] },
+    public_metrics: { tweet_count: 9 },
+  }
+  await come(server, "2026-01-03T00:00:00.000Z", { ...user, ...named }, club)
+  const post = { id: pinned, text: "a note", edit_history_tweet_ids: [pinned] }
+  const old = await server.call(path(`${all}&user.fields=public_metrics`))
+  expect(old.body).toMatchObject({
+    data: { ...user, ...named },
+    includes: { users: [{ id: "88031", username: "club", name: "Club" }], tweets: [post] },
+    errors: [{ parameter: "affiliation.user_id", resource_type: "user", resource_id: "88032" }],
   })
-  await come(server, "2026-01-04T00:00:00.000Z", { ...user, pinned_tweet_id: "1" })
-  expect((await server.call(path)).body.errors).toMatchObject([
-    { parameter: "pinned_tweet_id", resource_type: "tweet", resource_id: "1" },
-  ])
+  const { affiliation } = named
+  const newer = await server.call(path("expansions=affiliation,pinned_post_id&user.fields=public_metrics,verified"))
+  expect(newer.body).toMatchObject({
+    data: { ...user, affiliation, pinned_post_id: pinned, public_metrics: { post_count: 9, listed_count: 0 } },
+    includes: { users: [club], posts: [{ id: pinned, text: "a note", edit_history_post_ids: [pinned] }] },
+    errors: [{ parameter: "affiliation", resource_id: "88032" }],
+  })
+  const byFields = await server.call(path("post.fields=id&user.fields=pinned_tweet_id,most_recent_post_id"))
+  expect(byFields.body).toEqual({ data: { ...user, pinned_post_id: pinned, most_recent_post_id: pinned } })
+
+  await come(server, "2026-01-04T00:00:00.000Z", { ...user, pinned_tweet_id: "1", affiliation: { user_id: "88031" } })
+  const { body } = await server.call(path(all))
+  expect(body.includes.users).toHaveLength(1)
+  expect(body.errors).toMatchObject([{ parameter: "pinned_tweet_id", resource_type: "tweet", resource_id: "1" }])
 })
 
 test("user-search: usernames that begin with the query by name, then users with all its words by id", async ({

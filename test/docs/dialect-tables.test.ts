@@ -30,6 +30,7 @@ test("the page of the API has both vocabularies", () => {
     post: "field of a post",
     postMetrics: "count of a post",
     user: "field of a user",
+    userExpansions: "expansion of users",
     userMetrics: "count of a user",
   } as const satisfies Record<keyof typeof newNames, string>
   const expected = Object.entries(kinds).flatMap(([kind, what]) =>
@@ -95,20 +96,29 @@ describe.runIf(hasSharedData)("of X's document", () => {
 
   test("each value of a parameter that chooses fields or expansions is accepted on its path", async () => {
     await using server = await startTestServer()
-    const routes = [
-      [paths.postsById, `${paths.postsById}?ids=1&`],
-      [paths.postById, `${paths.postById.replace(":id", "1")}?`],
-      [paths.userPosts, `${paths.userPosts.replace(":id", "1")}?`],
-    ] as const
-    for (const [path, request] of routes) {
+    const token = (await server.running.apps.createUserToken(server.app.application_id, "1")) ?? ""
+    const queries: Partial<Record<keyof typeof paths, string>> = {
+      postsById: "ids=1&",
+      users: "ids=1&",
+      usersBy: "usernames=wren&",
+      userSearch: "query=wren&",
+      searchRecent: "query=wren&",
+      searchAll: "query=wren&",
+    }
+    let compared = 0
+    for (const [name, path] of Object.entries(paths)) {
       const lists = namesDeclaredByX(path.replaceAll(/:(\w+)/g, "{$1}"))
+      if (!lists.has("expansions") || path === paths.stream) continue
+      compared += 1
       expect([...lists.keys()]).toEqual(expect.arrayContaining(["post.fields", "user.fields", "expansions"]))
+      const request = `${path.replace(":id", "1").replace(":username", "wren")}?${queries[name as keyof typeof paths] ?? ""}`
       for (const [parameter, names] of lists) {
-        const { status, text } = await server.call(`${request}${parameter}=${names.join(",")}`)
+        const { status, text } = await server.call(`${request}${parameter}=${names.join(",")}`, { token })
         expect(status, text).toBe(200)
       }
       const all = [...lists].map(([parameter, names]) => `${parameter}=${names.join(",")}`).join("&")
-      expect((await server.call(request + all)).status).toBe(200)
+      expect((await server.call(request + all, { token })).status).toBe(200)
     }
+    expect(compared).toBe(14)
   })
 })

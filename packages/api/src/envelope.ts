@@ -31,6 +31,8 @@ export interface User {
   readonly name: string
   readonly username: string
   readonly pinned_tweet_id?: string
+  /** `pinned_tweet_id` in a response under the new names. */
+  readonly pinned_post_id?: string
   readonly [member: string]: unknown
 }
 

@@ -140,6 +140,19 @@ export const expansions = [
 /** A value of `expansions`, by its older name. */
 export type Expansion = (typeof expansions)[number]
 
+/** Expansions of users, by their older names. */
+export const userExpansions = ["affiliation.user_id", "most_recent_tweet_id", "pinned_tweet_id"] as const
+
+/** A value of `expansions` where users are the data, by its older name. */
+export type UserExpansion = (typeof userExpansions)[number]
+
+/** The user field that an expansion of users follows, which is shown with it. */
+export const expandedUserFields: Readonly<Record<UserExpansion, (typeof userFields)[number]>> = {
+  "affiliation.user_id": "affiliation",
+  most_recent_tweet_id: "most_recent_tweet_id",
+  pinned_tweet_id: "pinned_tweet_id",
+}
+
 /**
  * The post field that an expansion follows. It is shown with the expansion: a reader needs it to find the included object.
  * Source: docs.x.com, "Expansions", whose responses show these fields.
@@ -179,11 +192,17 @@ export const newNames = {
   },
   postMetrics: { repost_count: "retweet_count" },
   user: { most_recent_post_id: "most_recent_tweet_id", pinned_post_id: "pinned_tweet_id" },
+  userExpansions: {
+    affiliation: "affiliation.user_id",
+    most_recent_post_id: "most_recent_tweet_id",
+    pinned_post_id: "pinned_tweet_id",
+  },
   userMetrics: { post_count: "tweet_count" },
 } as const satisfies Readonly<Record<string, Readonly<Record<string, string>>>> & {
   readonly expansions: Readonly<Record<string, Expansion>>
   readonly post: Readonly<Record<string, (typeof postFields)[number]>>
   readonly user: Readonly<Record<string, (typeof userFields)[number]>>
+  readonly userExpansions: Readonly<Record<string, UserExpansion>>
 }
 
 /** The names of a response: those of the older or of the newer vocabulary. */
@@ -250,11 +269,22 @@ export const selectableNames = {
   }),
 } as const satisfies Readonly<Record<string, SelectableNames>>
 
+/** Names of `expansions` where users are the data. */
+export const selectableUserExpansions: SelectableNames = selectable(
+  "expansions",
+  [...userExpansions, ...Object.keys(newNames.userExpansions)].toSorted(),
+  newNames.userExpansions,
+)
+
 /** A query parameter that chooses fields or expansions. */
 export type SelectionParameter = keyof typeof selectableNames
 
 /** Names of the query parameters that choose fields and expansions. */
 export const selectionParameters = Object.keys(selectableNames) as readonly SelectionParameter[]
+
+const newExpansions: ReadonlySet<string> = new Set(
+  [newNames.expansions, newNames.userExpansions].flatMap((names) => Object.keys(names)),
+)
 
 /** The vocabulary in which a request is answered. When it has names of both, it is the new one. */
 export function vocabularyOf(request: {
@@ -262,8 +292,7 @@ export function vocabularyOf(request: {
   readonly expansions?: readonly string[] | undefined
 }): Vocabulary {
   const { expansions: expanded = [] } = request
-  const isNew =
-    request["post.fields"] !== undefined || expanded.some((name) => Object.hasOwn(newNames.expansions, name))
+  const isNew = request["post.fields"] !== undefined || expanded.some((name) => newExpansions.has(name))
   return isNew ? "new" : "old"
 }
 

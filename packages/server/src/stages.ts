@@ -193,12 +193,13 @@ export function createQueries(
   const heldPages = new HeldPages()
   const postSearches = createPostSearches({ store, searches, tokens: pageTokens, heldPages, clock })
   const postsById = createPostsById({ store, searches, heldPages, events })
+  const users = createUsers({ store, tokens: pageTokens, events })
   return {
     pageTokens,
     heldPages,
     storedPosts: createStoredPosts({ store, tokens: pageTokens }),
     postsById,
-    users: createUsers({ store, tokens: pageTokens }),
+    users,
     userPosts: createUserPosts({ store, tokens: pageTokens, heldPages, scanMax: config.pageScanMax, events }),
     searchedRules: createSearchedRules({
       strict: config.ruleDialect === "strict",

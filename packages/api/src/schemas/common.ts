@@ -86,7 +86,8 @@ export const listOf = (names: readonly string[], listed = names) =>
     }),
   )
 
-const chosenBy = ({ listed, meanings }: SelectableNames) => listOf(Object.keys(meanings).toSorted(), listed)
+/** A list of names that choose fields or expansions. */
+export const chosenBy = ({ listed, meanings }: SelectableNames) => listOf(Object.keys(meanings).toSorted(), listed)
 
 /** Query parameters that choose the fields and related objects to show with posts. */
 export const selection = {

@@ -1,8 +1,19 @@
 /** Users: look-ups by id and by username, and search. */
 import { Type, type Static } from "typebox"
 import type { User } from "../envelope.ts"
+import { selectableUserExpansions } from "../fields.ts"
 import { pageSizes, usersLookedUpMax } from "../limits.ts"
-import { Errors, exactly, Id, listOf, pageSize, PaginationToken, queryOf, selection, type WithPosts } from "./common.ts"
+import {
+  chosenBy,
+  Errors,
+  exactly,
+  Id,
+  pageSize,
+  PaginationToken,
+  queryOf,
+  selection,
+  type WithPosts,
+} from "./common.ts"
 
 /** Form of a username by which a caller names a user. Source: X's OpenAPI document 2.167. */
 const usernamePattern = "^[A-Za-z0-9_]{1,15}$"
@@ -15,17 +26,17 @@ const Username = Type.String({ pattern: usernamePattern, description: "Without @
 /** A user. Only the members that every user shows are checked; all other members pass. */
 const OpenUser = Type.Object({ id: Id, name: Type.String(), username: Type.String() }, { additionalProperties: true })
 
-/** Posts that the users have pinned. */
-const PinnedPosts = Type.Optional(Type.Object({}, { additionalProperties: true }))
+/** Posts and users that the expansions lead to. */
+const ExpandedObjects = Type.Optional(Type.Object({}, { additionalProperties: true }))
 
 /** A user; or why there is none, in `errors`. */
-export const UserBody = Type.Object({ data: Type.Optional(OpenUser), includes: PinnedPosts, errors: Errors })
+export const UserBody = Type.Object({ data: Type.Optional(OpenUser), includes: ExpandedObjects, errors: Errors })
 export type UserBody = WithPosts<Static<typeof UserBody>, User>
 
 /** Users in the order of the request; `errors` names those who are not there, in the same order. */
 export const UsersBody = Type.Object({
   data: Type.Optional(Type.Array(OpenUser)),
-  includes: PinnedPosts,
+  includes: ExpandedObjects,
   errors: Errors,
 })
 export type UsersBody = WithPosts<Static<typeof UsersBody>, readonly User[]>
@@ -33,17 +44,18 @@ export type UsersBody = WithPosts<Static<typeof UsersBody>, readonly User[]>
 /** A page of users that a query finds. It may be short, or empty, with a `next_token`. */
 export const FoundUsersBody = Type.Object({
   data: Type.Array(OpenUser),
-  includes: PinnedPosts,
+  includes: ExpandedObjects,
   meta: Type.Object({ next_token: Type.Optional(Type.String()) }),
   errors: Errors,
 })
 export type FoundUsersBody = WithPosts<Static<typeof FoundUsersBody>, readonly User[]>
 
-/** Query parameters that choose the fields to show of users, and their pinned posts. */
+/** Query parameters that choose the fields to show of users, and the posts and users to include. */
 const userSelection = {
   "user.fields": selection["user.fields"],
-  expansions: listOf(["pinned_tweet_id"]),
+  expansions: chosenBy(selectableUserExpansions),
   "tweet.fields": selection["tweet.fields"],
+  "post.fields": selection["post.fields"],
 }
 
 /** Query of one user. */

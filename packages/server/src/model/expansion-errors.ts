@@ -5,7 +5,7 @@
  * post they are ordered by the names of the expansions. Source: recorded responses of X. X also distinguishes deleted,
  * suspended and protected objects. Sluice cannot: here they are not found.
  */
-import { expansions, type Expansion, type Vocabulary } from "@sluice/api"
+import { expansions, userExpansions, type Expansion, type UserExpansion, type Vocabulary } from "@sluice/api"
 import { newExpansionNames } from "./response-names.ts"
 import { furtherNotFound, notFound, type Problem } from "./problem.ts"
 import { truncate } from "./truncate.ts"
@@ -19,9 +19,9 @@ const resourceTypes = {
   polls: "poll",
 } as const
 
-/** An object that an expansion of a post refers to. */
-export interface ExpandedObject {
-  readonly expansion: Expansion
+/** An object that an expansion of a post refers to, or one of a user. */
+export interface ExpandedObject<Name extends Expansion | UserExpansion = Expansion> {
+  readonly expansion: Name
   readonly kind: keyof typeof resourceTypes
   /** An id, a media key or a username. */
   readonly name: string
@@ -30,14 +30,14 @@ export interface ExpandedObject {
 /** Most errors of a response; one more says that there are further ones. Ours: X's reach 30. */
 const missingObjectsMax = 1_000
 
-/** The missing objects of one response. */
-export class ExpansionErrors {
-  readonly #missing: ExpandedObject[] = []
+/** The missing objects of one response, whose data are posts or users. */
+export class ExpansionErrors<Name extends Expansion | UserExpansion = Expansion> {
+  readonly #missing: ExpandedObject<Name>[] = []
   #areMore = false
 
-  /** Adds what is missing of one post, in any order. The same expansion and name count once. */
-  add(ofPost: readonly ExpandedObject[]): void {
-    const inOrder = ofPost.toSorted((a, b) => orderOf(a) - orderOf(b))
+  /** Adds what is missing of one post or user, in any order. The same expansion and name count once. */
+  add(ofOne: readonly ExpandedObject<Name>[]): void {
+    const inOrder = ofOne.toSorted((a, b) => orderOf(a) - orderOf(b))
     const seen = new Set<string>()
     for (const object of inOrder) {
       const key = `${object.expansion} ${object.name}`
@@ -52,8 +52,8 @@ export class ExpansionErrors {
    * A problem for each object that the response does not show after all, as when another post of a page brought it. It
    * calls the expansion by its name in this vocabulary.
    */
-  problems(isShown: (object: ExpandedObject) => boolean, vocabulary: Vocabulary): readonly Problem[] {
-    const nameOf = (expansion: Expansion): string =>
+  problems(isShown: (object: ExpandedObject<Name>) => boolean, vocabulary: Vocabulary): readonly Problem[] {
+    const nameOf = (expansion: Name): string =>
       (vocabulary === "new" ? newExpansionNames.get(expansion) : undefined) ?? expansion
     const problems = this.#missing
       .filter((object) => !isShown(object))
@@ -62,8 +62,8 @@ export class ExpansionErrors {
   }
 }
 
-function orderOf({ expansion }: ExpandedObject): number {
+function orderOf({ expansion }: ExpandedObject<Expansion | UserExpansion>): number {
   return order.get(expansion) ?? 0
 }
 
-const order = new Map(expansions.toSorted().map((name, index) => [name, index]))
+const order = new Map<string, number>([...expansions, ...userExpansions].toSorted().map((name, index) => [name, index]))

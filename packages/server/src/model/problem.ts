@@ -289,11 +289,12 @@ export function damagedPost(id: PostId): Problem {
   })
 }
 
-/** A post for which a response has no room. */
-export function postBeyondRoom(id: PostId): Problem {
+/** A post or user for whom a response has no room. */
+export function beyondRoom(resource: "tweet" | "user", id: PostId | UserId): Problem {
+  const what = resource === "tweet" ? "post" : "user"
   return unavailable(
-    `The post [${id}] is not shown, since the posts before it fill the response. Ask for it again, with fewer ids.`,
-    { extras: { resource_type: "tweet", parameter: "ids", resource_id: id, value: id } },
+    `The ${what} [${id}] is not shown, since the ${what}s before it fill the response. Ask for it again, with fewer ids.`,
+    { extras: { resource_type: resource, parameter: "ids", resource_id: id, value: id } },
   )
 }
 

@@ -12,7 +12,7 @@
  * the new names has those of `response-names.ts`.
  */
 import { setImmediate as nextTurn } from "node:timers/promises"
-import type { defaultFields, Expansion } from "@sluice/api"
+import type { defaultFields, Expansion, Vocabulary } from "@sluice/api"
 import { newIncludesNames, newMemberNames, type MemberNames } from "./response-names.ts"
 import type { FieldSelection } from "./field-selection.ts"
 import { elementsOf, membersOf, objectOf, textOf, withoutLineBreaks } from "./json-text.ts"
@@ -348,10 +348,11 @@ function memberOf(value: unknown, name: string): unknown {
   return Reflect.get(value, name)
 }
 
-/** JSON text of an envelope's post alone, with these of its fields, under the older names. */
-export function renderBarePost(envelopeJson: string, fields: ReadonlySet<string>): string {
+/** JSON text of an envelope's post alone, with these of its fields. */
+export function renderBarePost(envelopeJson: string, fields: ReadonlySet<string>, vocabulary: Vocabulary): string {
   const post = membersOf(withoutLineBreaks(envelopeJson)).get("data")
-  return objectJson(withHistory(membersOf(post ?? "")), fields)
+  const named = vocabulary === "new" ? newMemberNames.post : undefined
+  return objectJson(withHistory(membersOf(post ?? "")), fields, named)
 }
 
 /** The members of a post with its edit history, which is always shown: of a post that was not edited, itself. */

@@ -33,6 +33,7 @@ export const newIncludesNames: ReadonlyMap<string, string> = byOldName(newNames.
 export const newExpansionNames: ReadonlyMap<string, string> = byOldName({
   edit_history_post_ids: newNames.expansions.edit_history_post_ids,
   referenced_posts: newNames.expansions.referenced_posts,
+  ...newNames.userExpansions,
 })
 
 function byOldName(names: Readonly<Record<string, string>>): ReadonlyMap<string, string> {

@@ -1,5 +1,5 @@
 /** Users as posts show them: their names as they are compared, and the words by which they are found. */
-import { isId, type PostId, type UserId } from "./ids.ts"
+import type { UserId } from "./ids.ts"
 
 /** A user object within the envelope that brought it. Offsets are of bytes. */
 export interface IncludedUser {
@@ -46,10 +46,4 @@ export function searchWords(text: string): readonly string[] {
 export function userWords(json: string): readonly string[] {
   const { name } = JSON.parse(json) as { readonly name?: unknown }
   return typeof name === "string" ? searchWords(name) : []
-}
-
-/** The post that the user of an object has pinned. */
-export function pinnedPostOf(json: string): PostId | undefined {
-  const { pinned_tweet_id: id } = JSON.parse(json) as { readonly pinned_tweet_id?: unknown }
-  return typeof id === "string" && isId(id) ? (id as PostId) : undefined
 }

@@ -8,41 +8,23 @@
  * many users as it may is short, or empty, with a token.
  */
 import { paths } from "@sluice/api"
-import type { AppId, PostId, UserId } from "../model/ids.ts"
+import type { AppId, UserId } from "../model/ids.ts"
 import type { App } from "../model/app.ts"
-import type { StoredPost } from "../model/post.ts"
-import { damagedPost, damagedUser, notFound, type Problem } from "../model/problem.ts"
-import { listOf, objectJson, renderBarePost } from "../model/render-post.ts"
-import { membersOf } from "../model/json-text.ts"
-import { pinnedPostOf, searchWords, userWords } from "../model/user.ts"
+import { notFound, type Problem } from "../model/problem.ts"
+import { searchWords, userWords } from "../model/user.ts"
 import type { PagePosition, PageScope, PageTokens } from "../paging/page-token.ts"
+import type { Events } from "../runtime/events/events.ts"
 import type { PostStore } from "../store/port/post-store.ts"
 import type { FoundUser, UserReads } from "../store/port/user-store.ts"
-import { RecordDamaged } from "../store/store-faults.ts"
+import { renderUsers, type RenderedUsers, type UserSelection } from "./render-users.ts"
 
 /** Most users with a word that one page of a search looks at. Ours: some milliseconds. */
 const searchScanMax = 2_000
 
-/** The fields of users to show, and whether to include the posts that they have pinned. */
-export interface UserSelection {
-  readonly userFields: ReadonlySet<string>
-  readonly postFields: ReadonlySet<string>
-  readonly includesPinned: boolean
-}
-
-/** Users whom a request names, in its order. */
+/** Users whom a request names, in its order. As `author_id`, they are the authors of posts. */
 export type NamedUsers = {
-  readonly parameter: "id" | "ids" | "username" | "usernames"
+  readonly parameter: "id" | "ids" | "author_id" | "username" | "usernames"
   readonly names: readonly string[]
-}
-
-/** Users as JSON texts, and what is missing. */
-export interface RenderedUsers {
-  readonly users: readonly string[]
-  /** JSON text of the array of pinned posts; absent when there are none. */
-  readonly pinnedJson?: string
-  /** A problem for each user and each pinned post that is not there or damaged, in the order of the request. */
-  readonly missing: readonly Problem[]
 }
 
 /** A search for users, its parameters checked. */
@@ -74,48 +56,21 @@ export interface Users {
 }
 
 /** Look-ups in a store. */
-export function createUsers(deps: {
-  readonly store: UserReads & Pick<PostStore, "post">
+export function createUsers({
+  store,
+  tokens,
+  events,
+}: {
+  readonly store: UserReads & Pick<PostStore, "postsById">
   readonly tokens: PageTokens
+  readonly events: Pick<Events, "failed">
 }): Users {
-  const { store, tokens } = deps
-
-  async function render(
-    found: readonly (FoundUser | Problem)[],
-    { userFields, postFields, includesPinned }: UserSelection,
-    reader: AppId,
-  ): Promise<RenderedUsers> {
-    const missing: Problem[] = []
-    const shown: string[] = []
-    for (const user of found) {
-      if (!("id" in user)) missing.push(user)
-      else if (user.json === undefined) missing.push(damagedUser(user.id))
-      else shown.push(user.json)
-    }
-    const fields = includesPinned ? new Set([...userFields, "pinned_tweet_id"]) : userFields
-    const users = shown.map((json) => objectJson(membersOf(json), fields))
-    if (!includesPinned) return { users, missing }
-    const pinned: string[] = []
-    for (const id of new Set(shown.flatMap((json) => pinnedPostOf(json) ?? []))) {
-      const post = await readPinned(id, reader)
-      if ("json" in post) pinned.push(renderBarePost(post.json, postFields))
-      else missing.push(post)
-    }
-    return { users, missing, ...(pinned.length > 0 && { pinnedJson: listOf(pinned) }) }
-  }
-
-  async function readPinned(id: PostId, reader: AppId): Promise<StoredPost | Problem> {
-    try {
-      return (await store.post(id, reader)) ?? notFound("tweet", "pinned_tweet_id", id)
-    } catch (error) {
-      if (error instanceof RecordDamaged) return damagedPost(id)
-      throw error
-    }
-  }
+  const render = (found: readonly (FoundUser | Problem)[], selection: UserSelection, reader: AppId) =>
+    renderUsers(found, selection, reader, { store, events })
 
   return {
     async named({ parameter, names }, selection, reader) {
-      const isById = parameter === "id" || parameter === "ids"
+      const isById = parameter !== "username" && parameter !== "usernames"
       // Two spellings of one username are one user.
       const byKey = new Map(names.map((name) => [isById ? name : name.toLowerCase(), name]))
       const keys = [...byKey.keys()]

@@ -1,5 +1,5 @@
 /** Posts by their ids as response bodies. */
-import { damagedPost, notFound, postBeyondRoom, type Problem } from "../../model/problem.ts"
+import { beyondRoom, damagedPost, notFound, type Problem } from "../../model/problem.ts"
 import type { FoundPosts } from "../../queries/posts-by-id.ts"
 import { bodyText } from "./body-text.ts"
 
@@ -30,6 +30,6 @@ function problemOf({ id, why }: Found["absent"][number], parameter: "ids" | "id"
     case "damaged":
       return damagedPost(id)
     case "no-room":
-      return postBeyondRoom(id)
+      return beyondRoom("tweet", id)
   }
 }

@@ -1,7 +1,8 @@
 /** Users as response bodies. Their stored texts go in as they are, so a body is made as text. */
 import type { PageMeta } from "@sluice/api"
-import type { RenderedUsers, UserSearchPage } from "../../queries/users.ts"
 import { listOf } from "../../model/render-post.ts"
+import type { RenderedUsers } from "../../queries/render-users.ts"
+import type { UserSearchPage } from "../../queries/users.ts"
 import { bodyText } from "./body-text.ts"
 
 /** JSON text with one user, or with the errors alone. */
@@ -21,10 +22,9 @@ export function presentFoundUsers(page: UserSearchPage): string {
 }
 
 function bodyOf(
-  { pinnedJson, missing }: RenderedUsers,
+  { includesJson, missing }: RenderedUsers,
   dataJson: string | undefined,
   meta?: Partial<PageMeta>,
 ): string {
-  const includesJson = pinnedJson === undefined ? undefined : `{"tweets":${pinnedJson}}`
   return bodyText({ dataJson, includesJson, meta, problems: missing })
 }

@@ -191,9 +191,12 @@ test.each([
   ],
   [
     `${paths.users}?ids=7&expansions=author_id`,
-    "The `expansions` query parameter value [author_id] is not one of [pinned_tweet_id]",
+    "The `expansions` query parameter value [author_id] is not one of [affiliation,affiliation.user_id,most_recent_post_id,most_recent_tweet_id,pinned_post_id,pinned_tweet_id]",
   ],
-  ["/2/users/7?dummy=1", "The query parameter [dummy] is not one of [id,user.fields,expansions,tweet.fields]"],
+  [
+    "/2/users/7?dummy=1",
+    "The query parameter [dummy] is not one of [id,user.fields,expansions,tweet.fields,post.fields]",
+  ],
 ])("GET %s is refused", async (path, message) => {
   const refused = await server.call(path)
   expect([refused.status, refused.body.title, refused.body.errors[0].message]).toEqual([

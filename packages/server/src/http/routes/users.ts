@@ -1,4 +1,14 @@
-import { defaultFields, pageSizes, paths } from "@sluice/api"
+import {
+  defaultFields,
+  expandedUserFields,
+  pageSizes,
+  paths,
+  selectableNames,
+  selectableUserExpansions,
+  vocabularyOf,
+  type SelectableNames,
+  type UserExpansion,
+} from "@sluice/api"
 import {
   FoundUsersBody,
   UserBody,
@@ -13,11 +23,12 @@ import {
 import type { FastifyRequest } from "fastify"
 import type { Static } from "typebox"
 import { asId } from "../../model/ids.ts"
-import type { NamedUsers, UserSelection } from "../../queries/users.ts"
+import type { UserSelection } from "../../queries/render-users.ts"
+import type { NamedUsers } from "../../queries/users.ts"
 import { appOf, userOf } from "../auth.ts"
 import type { HttpDeps, HttpServer } from "../deps.ts"
 import { presentFoundUsers, presentUser, presentUsers } from "../present/users.ts"
-import { bearerRoute, boundParameters, pageTokenOf, selectionOf } from "./route-schema.ts"
+import { bearerRoute, boundParameters, pageTokenOf } from "./route-schema.ts"
 import { sendJson } from "./send-json.ts"
 
 /** Look-ups of users, and search for them. A user who is not there is an error within a 200. */
@@ -96,10 +107,23 @@ export function meRoutes(server: HttpServer, { users }: Pick<HttpDeps, "users">)
 
 type Selection = Static<typeof UserQuery>
 
-function userSelectionOf({ expansions = [], "user.fields": userFields = [], ...ofPosts }: Selection): UserSelection {
+/** The selection of a query that the validator has read. An expansion shows the field that it follows as well. */
+export function userSelectionOf(query: Selection): UserSelection {
+  const older = (parameter: "user.fields" | "tweet.fields" | "post.fields"): readonly string[] =>
+    (query[parameter] ?? []).map((name) => meaningOf(selectableNames[parameter], name))
+  const expanded = (query.expansions ?? []).map((name) => meaningOf(selectableUserExpansions, name) as UserExpansion)
   return {
-    userFields: new Set([...defaultFields.user, ...userFields]),
-    postFields: selectionOf(ofPosts).post,
-    includesPinned: expansions.includes("pinned_tweet_id"),
+    user: new Set([
+      ...defaultFields.user,
+      ...older("user.fields"),
+      ...expanded.map((name) => expandedUserFields[name]),
+    ]),
+    post: new Set([...defaultFields.post, ...older("tweet.fields"), ...older("post.fields")]),
+    expansions: new Set(expanded),
+    vocabulary: vocabularyOf(query),
   }
+}
+
+function meaningOf({ meanings }: SelectableNames, name: string): string {
+  return meanings[name] ?? name
 }
