@@ -343,6 +343,7 @@ test("versioning: X's API is under /2, and Sluice's additions are under /sluice/
     "/2/tweets/search/webhooks/{webhook_id}",
     "/2/tweets/{id}",
     "/2/tweets/{id}/quote_tweets",
+    "/2/tweets/{id}/retweeted_by",
     "/2/tweets/{id}/retweets",
     "/2/users",
     "/2/users/by",

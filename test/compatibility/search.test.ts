@@ -106,6 +106,7 @@ test("empty-search: a search without results has an empty list, as other lists h
     paths.mentions.replace(":id", user),
     paths.quotes.replace(":id", id),
     paths.reposts.replace(":id", id),
+    paths.reposters.replace(":id", id),
   ]
   for (const list of lists) {
     const { status, body } = await server.call(list)
@@ -289,10 +290,49 @@ test("quotes-of-reposts: a repost has no quotes and reposts of its own, and is k
     envelope(repost, "RT @wren: the original", refers("retweeted", original)),
     envelope(quote, "look", refers("quoted", original)),
   )
-  for (const path of [paths.quotes, paths.reposts]) {
+  for (const path of [paths.quotes, paths.reposts, paths.reposters]) {
     const { status, body } = await server.call(path.replace(":id", repost))
     expect([status, body]).toEqual([200, { data: [], meta: { result_count: 0 } }])
   }
+})
+
+test("reposters: the authors of a post's stored reposts, by these, once on a page, and pages lead both ways", async ({
+  server,
+}) => {
+  const [original = "", ...ids] = newIdsDown(13).toReversed()
+  const reposts = ids.toReversed()
+  const users = reposts.map((_id, at) => ({ id: newUser(), username: newWord(), name: `Reposter ${at}` }))
+  const repostBy = (id: string, author: object, known: readonly object[]) => ({
+    data: { id, text: "RT @wren: the original", ...author, ...refers("retweeted", original) },
+    includes: { users: known },
+  })
+  const [twice, unknown, nobody] = [users[1], newUser(), reposts.at(-1)]
+  await ingestNew(
+    server,
+    envelope(original, "the original"),
+    ...reposts.map((id, at) => {
+      if (id === nobody) return repostBy(id, {}, [])
+      if (at === 5) return repostBy(id, { author_id: unknown }, [])
+      const user = at === 3 ? twice : users[at]
+      return repostBy(id, { author_id: user?.id }, [{ ...user, verified: true }])
+    }),
+  )
+  const list = `${paths.reposters.replace(":id", original)}?max_results=6`
+  const page = async (token = ""): Promise<TestResponse> =>
+    server.call(token === "" ? list : `${list}&pagination_token=${token}`)
+  const first = await page()
+  expect(first.body.data).toEqual([users[0], users[1], users[2], users[4]])
+  expect(first.body.errors).toMatchObject([
+    { parameter: "author_id", resource_id: unknown, detail: `Could not find user with author_id: [${unknown}].` },
+  ])
+  expect(first.body.meta).toEqual({ result_count: 4, next_token: expect.any(String) as string })
+  const second = await page(first.body.meta.next_token as string)
+  expect(second.body.data).toEqual(users.slice(6, 11))
+  expect(second.body.meta).toEqual({ result_count: 5, previous_token: expect.any(String) as string })
+  const back = await page(second.body.meta.previous_token as string)
+  expect(idsIn(back.body.data)).toEqual(idsIn(first.body.data))
+  const { body } = await server.call(`${list}&user.fields=verified`)
+  expect(body.data[0]).toEqual({ ...users[0], verified: true })
 })
 
 test("included-posts: posts that came only in the includes of others are found by their ids, and by nothing else", async ({
@@ -356,6 +396,7 @@ test("unknown-references: lists about a user or a post that is not there are 200
     [paths.mentions, "user"],
     [paths.quotes, "tweet"],
     [paths.reposts, "tweet"],
+    [paths.reposters, "tweet"],
   ] as const) {
     const { status, body } = await server.call(path.replace(":id", unknown))
     expect(status).toBe(200)

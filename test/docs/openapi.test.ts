@@ -505,6 +505,7 @@ const methodsOfRoutes = {
   countsAll: ["get"],
   quotes: ["get"],
   reposts: ["get"],
+  reposters: ["get"],
   mentions: ["get"],
   troubles: ["delete", "get", "post"],
   trouble: ["delete"],

@@ -178,6 +178,24 @@ test("the paginators of mentions and quotes go on to the last page and back to t
   }
 })
 
+test("the paginator of the users who reposted a post goes on to the last page and back to the first", async () => {
+  const users = Array.from({ length: 25 }, (_, index) => ({
+    id: String(41_024 - index),
+    name: `Reposter ${index}`,
+    username: `reposter${index}`,
+  }))
+  const repost = { text: "RT", referenced_tweets: [{ type: "retweeted", id: "30001" }] }
+  await server.ingest(
+    ...users.map((user) => ({ data: { id: user.id, author_id: user.id, ...repost }, includes: { users: [user] } })),
+  )
+  const first = await client.v2.tweetRetweetedBy("30001", { max_results: 10, asPaginator: true })
+  const second = await first.next()
+  const third = await second.next()
+  expect([first, second, third].flatMap((page) => page.users)).toEqual(users)
+  expect(third.meta.next_token).toBeUndefined()
+  expect((await second.previous()).users).toEqual(users.slice(0, 10))
+})
+
 test("a refusal reaches the caller with its status and its reason", async () => {
   const refused = client.v2.userTimeline("8", { max_results: 101 })
   await expect(refused).rejects.toMatchObject({ code: 400, data: { title: "Invalid Request" } })

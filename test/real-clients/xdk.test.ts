@@ -219,6 +219,31 @@ test("the XDK searches and counts posts, and lists the mentions of a user, page 
   expect(newer.data?.[0]).toMatchObject({ id: ids[0], editHistoryPostIds: [ids[0]] })
 })
 
+test("the XDK lists the users who reposted a post, with what their expansions lead to", async () => {
+  const club = { id: "42001", name: "Club", username: "club" }
+  const user = {
+    id: "42002",
+    name: "Reposter",
+    username: "reposter",
+    pinned_tweet_id: "42010",
+    affiliation: { user_id: ["42001"] },
+    public_metrics: { tweet_count: 3 },
+  }
+  const references = { referenced_tweets: [{ type: "retweeted", id: "42010" }] }
+  await server.ingest(envelope(42_010, "the original"), {
+    data: { id: "42011", text: "RT", author_id: user.id, ...references },
+    includes: { users: [club, user] },
+  })
+  const { data, includes, meta } = await client.posts.getRepostedBy("42010", {
+    userFields: ["public_metrics"],
+    expansions: ["affiliation", "pinned_post_id"],
+    postFields: ["lang"],
+  })
+  expect(data).toMatchObject([{ id: user.id, pinnedPostId: "42010", publicMetrics: { postCount: 3, listedCount: 0 } }])
+  expect(includes).toMatchObject({ users: [{ id: club.id }], posts: [{ id: "42010", text: "the original" }] })
+  expect(meta).toMatchObject({ resultCount: 1 })
+})
+
 test("a refusal reaches the caller with its reason", async () => {
   await expect(client.users.getPosts("abc")).rejects.toMatchObject({ status: 400 })
   await expect(client.webhooks.validate("404")).rejects.toMatchObject({

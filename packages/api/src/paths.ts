@@ -21,6 +21,7 @@ export const paths = {
   mentions: "/2/users/:id/mentions",
   quotes: "/2/tweets/:id/quote_tweets",
   reposts: "/2/tweets/:id/retweets",
+  reposters: "/2/tweets/:id/retweeted_by",
   searchRecent: "/2/tweets/search/recent",
   searchAll: "/2/tweets/search/all",
   countsRecent: "/2/tweets/counts/recent",

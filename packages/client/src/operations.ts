@@ -60,6 +60,7 @@ import type {
   TroublesClearedBody,
   UserBody,
   UsersBody,
+  UsersPageBody,
   WebhookBody,
   WebhooksBody,
   WebhookDetailBody,
@@ -116,6 +117,8 @@ export interface Operations {
   readonly mentions: { readonly GET: Operation<PostsBody> }
   readonly quotes: { readonly GET: Operation<PostsBody> }
   readonly reposts: { readonly GET: Operation<PostsBody> }
+  /** The users who reposted a post. A page may be short or empty; the last one has no `next_token`. */
+  readonly reposters: { readonly GET: Operation<UsersPageBody> }
   /** The body is NDJSON: one envelope on each line. */
   readonly posts: {
     readonly GET: Operation<StoredPostsBody>

@@ -37,6 +37,7 @@ import { HeldPages } from "./queries/held-pages.ts"
 import type { Searches } from "./search/searches.ts"
 import { createPostSearches } from "./queries/post-searches.ts"
 import { createRelatedPosts } from "./queries/related-posts.ts"
+import { createReposters } from "./queries/reposters.ts"
 import { createSearchCounts } from "./queries/search-counts.ts"
 import { createSearchedRules } from "./queries/searched-rules.ts"
 import { createStoredPosts } from "./queries/stored-posts.ts"
@@ -207,6 +208,7 @@ export function createQueries(
     }),
     postSearches,
     relatedPosts: createRelatedPosts({ postSearches, postsById, store }),
+    reposters: createReposters({ postSearches, postsById, users }),
     searchCounts: createSearchCounts({ searches, tokens: pageTokens }),
   }
 }

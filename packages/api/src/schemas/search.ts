@@ -113,7 +113,7 @@ export const QuotesQuery = queryOf({
   ...selection,
 })
 
-/** Query of the reposts of a post, or of the users who reposted it. */
+/** Query of the reposts of a post. */
 export const RepostsQuery = queryOf({
   max_results: pageSize(pageSizes.reposts),
   pagination_token: PaginationToken,

@@ -8,6 +8,7 @@ import {
   Errors,
   exactly,
   Id,
+  PageMeta,
   pageSize,
   PaginationToken,
   queryOf,
@@ -50,6 +51,15 @@ export const FoundUsersBody = Type.Object({
 })
 export type FoundUsersBody = WithPosts<Static<typeof FoundUsersBody>, readonly User[]>
 
+/** A page of users. It may be short, or empty, with a `next_token`. */
+export const UsersPageBody = Type.Object({
+  data: Type.Optional(Type.Array(OpenUser)),
+  includes: ExpandedObjects,
+  meta: Type.Optional(PageMeta),
+  errors: Errors,
+})
+export type UsersPageBody = WithPosts<Static<typeof UsersPageBody>, readonly User[]>
+
 /** Query parameters that choose the fields to show of users, and the posts and users to include. */
 const userSelection = {
   "user.fields": selection["user.fields"],
@@ -77,6 +87,13 @@ export const UserSearchQuery = queryOf({
   }),
   max_results: pageSize(pageSizes.userSearch),
   next_token: PaginationToken,
+  pagination_token: PaginationToken,
+  ...userSelection,
+})
+
+/** Query of the users who reposted a post. */
+export const RepostersQuery = queryOf({
+  max_results: pageSize(pageSizes.reposts),
   pagination_token: PaginationToken,
   ...userSelection,
 })

@@ -20,6 +20,7 @@ import type { PageTokens } from "../paging/page-token.ts"
 import type { HeldPages } from "../queries/held-pages.ts"
 import type { PostSearches } from "../queries/post-searches.ts"
 import type { RelatedPosts } from "../queries/related-posts.ts"
+import type { Reposters } from "../queries/reposters.ts"
 import type { SearchCounts } from "../queries/search-counts.ts"
 import type { SearchedRules } from "../queries/searched-rules.ts"
 import type { PostsById } from "../queries/posts-by-id.ts"
@@ -54,6 +55,7 @@ export interface HttpDeps {
   readonly storedPosts: StoredPosts
   readonly postSearches: PostSearches
   readonly relatedPosts: RelatedPosts
+  readonly reposters: Reposters
   readonly searchCounts: SearchCounts
   readonly searchedRules: SearchedRules
   readonly pageTokens: PageTokens

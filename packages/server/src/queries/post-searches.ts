@@ -8,10 +8,11 @@
 import type { PageMeta } from "@sluice/api"
 import type { FieldSelection } from "../model/field-selection.ts"
 import { compareIds, firstIdAt, type AppId, type PostId } from "../model/ids.ts"
-import type { StoredPost } from "../model/post.ts"
+import type { PostShape, StoredPost } from "../model/post.ts"
 import { renderPosts, shapeFor, type RenderedPosts } from "../model/render-post.ts"
 import { scannedPage } from "../paging/keyset-page.ts"
 import type { PageScope, PageTokens } from "../paging/page-token.ts"
+import type { HeldBytes } from "../runtime/byte-budget.ts"
 import type { Clock } from "../runtime/clock.ts"
 import type { SearchedRule } from "../search/post-search.ts"
 import { rankedMax } from "../search/rank-posts.ts"
@@ -44,8 +45,8 @@ export interface PostSearchRequest {
 }
 
 /** A page of posts. */
-export interface PostSearchPage {
-  readonly posts: RenderedPosts
+export interface PostSearchPage<Posts = RenderedPosts> {
+  readonly posts: Posts
   readonly meta: PageMeta
   /** Posts that are not on the page, since what is stored of them is damaged. */
   readonly damaged: readonly PostId[]
@@ -61,6 +62,12 @@ export interface PostSearches {
    * too many pages do.
    */
   page(appId: AppId, request: PostSearchRequest, signal: AbortSignal): Promise<PostSearchPage>
+  /** The same page, its posts as envelopes. */
+  envelopes(
+    appId: AppId,
+    request: Omit<PostSearchRequest, "selection">,
+    signal: AbortSignal,
+  ): Promise<PostSearchPage<readonly StoredPost[]>>
 }
 
 interface PostSearchDeps {
@@ -73,21 +80,40 @@ interface PostSearchDeps {
 
 /** Searches over the posts of a store. */
 export function createPostSearches(deps: PostSearchDeps): PostSearches {
-  return {
-    async page(appId, request, signal) {
-      const bytes = await deps.heldPages.hold(appId, signal)
-      try {
-        const reading = new PageReading(deps, appId, request, signal)
-        const { items, meta } = request.isRanked ? await reading.byRelevancy() : await reading.byId()
-        const posts = await renderPosts(items, request.selection)
-        bytes.resize(posts.dataJson.length + (posts.includesJson?.length ?? 0))
-        return { posts, meta, damaged: [...reading.damaged], release: () => bytes.release() }
-      } catch (error) {
-        bytes.release()
-        throw error
-      }
-    },
+  /** A page of posts of a shape, made of them by `finish`, which may give back a part of the room that it takes. */
+  async function read<Posts>(
+    { appId, request, shape, signal }: Reading,
+    finish: (posts: readonly StoredPost[], room: HeldBytes) => Promise<Posts>,
+  ): Promise<PostSearchPage<Posts>> {
+    const room = await deps.heldPages.hold(appId, signal)
+    try {
+      const reading = new PageReading(deps, { appId, request, shape, signal })
+      const { items, meta } = request.isRanked ? await reading.byRelevancy() : await reading.byId()
+      const posts = await finish(items, room)
+      return { posts, meta, damaged: [...reading.damaged], release: () => room.release() }
+    } catch (error) {
+      room.release()
+      throw error
+    }
   }
+
+  return {
+    page: (appId, request, signal) =>
+      read({ appId, request, shape: shapeFor(request.selection), signal }, async (items, room) => {
+        const posts = await renderPosts(items, request.selection)
+        room.resize(posts.dataJson.length + (posts.includesJson?.length ?? 0))
+        return posts
+      }),
+    envelopes: (appId, request, signal) => read({ appId, request, shape: "envelope", signal }, async (items) => items),
+  }
+}
+
+/** A page to read. */
+interface Reading {
+  readonly appId: AppId
+  readonly request: Omit<PostSearchRequest, "selection">
+  readonly shape: PostShape
+  readonly signal: AbortSignal
 }
 
 interface Page {
@@ -100,13 +126,15 @@ class PageReading {
   readonly damaged = new Set<PostId>()
   readonly #deps: PostSearchDeps
   readonly #appId: AppId
-  readonly #request: PostSearchRequest
+  readonly #request: Reading["request"]
+  readonly #shape: PostShape
   readonly #signal: AbortSignal
 
-  constructor(deps: PostSearchDeps, appId: AppId, request: PostSearchRequest, signal: AbortSignal) {
+  constructor(deps: PostSearchDeps, { appId, request, shape, signal }: Reading) {
     this.#deps = deps
     this.#appId = appId
     this.#request = request
+    this.#shape = shape
     this.#signal = signal
   }
 
@@ -171,8 +199,7 @@ class PageReading {
   }
 
   async #read(ids: readonly PostId[]): Promise<{ posts: readonly StoredPost[]; stoppedAt?: PostId }> {
-    const shape = shapeFor(this.#request.selection)
-    const range = { ids, shape, bytesMax: pageBytesMax, reader: this.#appId }
+    const range = { ids, shape: this.#shape, bytesMax: pageBytesMax, reader: this.#appId }
     const { posts, damaged, stoppedAt } = await this.#deps.store.postsById(range)
     for (const id of damaged) this.damaged.add(id)
     return { posts, ...(stoppedAt !== undefined && { stoppedAt }) }

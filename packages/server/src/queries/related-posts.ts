@@ -12,7 +12,7 @@ import type { PostSearches, PostSearchPage, PostSearchRequest } from "./post-sea
 export type RelatedPostsRequest = Omit<PostSearchRequest, "rule" | "isRanked" | "leadsBack" | "tokenParameter">
 
 /** A page, unless what the list is about is not known. */
-export type RelatedPostsOutcome = PostSearchPage | "unknown"
+type RelatedPostsOutcome = PostSearchPage | "unknown"
 
 /** Lists of posts that refer to something. Pages are as those of searches, in both directions. */
 export interface RelatedPosts {

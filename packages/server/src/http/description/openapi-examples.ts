@@ -183,6 +183,7 @@ const examples: Readonly<Record<string, OperationExamples>> = {
   getPostsCountsAll: { response: counts },
   getPostsQuotedPosts: { response: postsPage },
   getPostsReposts: { response: postsPage },
+  getPostsRepostedBy: { response: { data: [user], meta: { result_count: 1 } } },
   getUsersMentions: { response: postsPage },
   getUsersPosts: { response: postsPage },
   getWebhooks: { response: { data: [webhook], meta: { result_count: 1 } } },

@@ -59,6 +59,7 @@ const described: Readonly<Record<keyof typeof paths, PathDescription>> = {
   countsAll: { tag: "Posts", operationIds: { GET: "getPostsCountsAll" } },
   quotes: { tag: "Posts", operationIds: { GET: "getPostsQuotedPosts" } },
   reposts: { tag: "Posts", operationIds: { GET: "getPostsReposts" } },
+  reposters: { tag: "Posts", operationIds: { GET: "getPostsRepostedBy" } },
   mentions: { tag: "Users", operationIds: { GET: "getUsersMentions" } },
   users: { tag: "Users", operationIds: { GET: "getUsersByIds" } },
   user: { tag: "Users", operationIds: { GET: "getUsersById" } },
