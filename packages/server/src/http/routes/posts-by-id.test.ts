@@ -1,5 +1,5 @@
 /** Look-ups of posts over HTTP. Every answer is compared with X's own document, where the recorded data is. */
-import { paths, postIdsMax, selectableNames } from "@sluice/api"
+import { paths, postFields, postIdsMax, selectableNames, userFields } from "@sluice/api"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { asciiText } from "../../model/render-post.ts"
 import { openStream } from "../../../../../test/support/open-stream.testing.ts"
@@ -157,11 +157,12 @@ test("the errors of ids come before those of expansions, which have the names of
   ])
 })
 
-test("a post with the same fields is byte for byte what the timeline, the stream and a webhook show", async () => {
+test("a post with the same fields is byte for byte what the timeline, searches, a list of quotes, the stream and a webhook show", async () => {
   await using receiver = await WebhookReceiver.start(server.app.consumer_secret)
   await server.send("POST", paths.rules, { add: [{ value: "kingfisher" }] })
   const fields = "tweet.fields=created_at,public_metrics,entities,lang&expansions=author_id&user.fields=verified"
-  const queries = ["", fields]
+  const everything = `tweet.fields=${postFields.join()}&user.fields=${userFields.join()}&expansions=author_id,referenced_tweets.id,entities.mentions.username`
+  const queries = ["", fields, everything]
   const { body: webhook } = await server.send("POST", paths.webhooks, { url: receiver.url })
   for (const [round, query] of queries.entries()) {
     const link = `${paths.link.replace(":webhook_id", webhook.data.id as string)}?${query}`
@@ -169,7 +170,8 @@ test("a post with the same fields is byte for byte what the timeline, the stream
     await using stream = await openStream(server, `?${query}`)
     const id = String(7_000 + round)
     const text = `a kingfisher \\u00e9 ${round}`
-    const line = `{"data":{"id":"${id}","text":"${text}","author_id":"7","lang":"en","public_metrics":{"like_count":1.50e1},"created_at":"2026-03-14T09:26:53.000Z","entities":{"hashtags":[{"start":0,"end":1,"tag":"x"}]}},"includes":{"users":[{"id":"7","username":"wren","name":"Wren","verified":true}]}}`
+    const quoted = String(6_000 + round)
+    const line = `{"data":{"id":"${id}","text":"${text}","author_id":"7","lang":"en","public_metrics":{"like_count":1.50e1},"created_at":"2026-03-14T09:26:53.000Z","entities":{"hashtags":[{"start":0,"end":1,"tag":"x"}],"mentions":[{"start":0,"end":1,"username":"Wren"}]},"referenced_tweets":[{"type":"quoted","id":"${quoted}"}]},"includes":{"users":[{"id":"7","username":"wren","name":"Wren","verified":true}],"tweets":[{"id":"${quoted}","text":"\\u0061","geo":{"coordinates":{"type":"Point","coordinates":[1.0,2.50]}}}]}}`
     const sent = await server.call(paths.posts, {
       method: "POST",
       headers: { "content-type": "application/x-ndjson" },
@@ -177,14 +179,15 @@ test("a post with the same fields is byte for byte what the timeline, the stream
     })
     expect(sent.body).toMatchObject({ accepted: 1 })
     await receiver.arrived(round + 1)
+    const span = `since_id=${Number(id) - 1}&until_id=${Number(id) + 1}`
     const texts = [
       (await at.call(`${one(id)}?${query}`)).text,
       (await at.call(`${many(id)}&${query}`)).text,
-      (
-        await at.call(
-          `${paths.userPosts.replace(":id", "7")}?${query}&since_id=${Number(id) - 1}&until_id=${Number(id) + 1}`,
-        )
-      ).text,
+      (await at.call(`${paths.userPosts.replace(":id", "7")}?${query}&${span}`)).text,
+      (await at.call(`${paths.mentions.replace(":id", "7")}?${query}&${span}`)).text,
+      (await at.call(`${paths.searchAll}?query=kingfisher&${query}&${span}`)).text,
+      (await at.call(`${paths.searchAll}?query=kingfisher&sort_order=relevancy&${query}&${span}`)).text,
+      (await at.call(`${paths.quotes.replace(":id", quoted)}?${query}`)).text,
       await stream.nextText(),
       receiver.received[round]?.body ?? "",
     ]

@@ -1,0 +1,102 @@
+import { beforeEach, expect, test } from "vitest"
+import { defaultSelection } from "../model/field-selection.ts"
+import type { AppId, PostId, UserId } from "../model/ids.ts"
+import type { SearchedRule } from "../search/post-search.ts"
+import type { PostSearchPage, PostSearchRequest } from "./post-searches.ts"
+import { createRelatedPosts, type RelatedPosts, type RelatedPostsRequest } from "./related-posts.ts"
+
+const app = "5" as AppId
+const { signal } = new AbortController()
+const request: RelatedPostsRequest = {
+  endpoint: "/list",
+  span: { above: -1n, upTo: 9n },
+  limit: 10,
+  token: undefined,
+  selection: defaultSelection,
+  parameters: "",
+}
+
+/** The requests for pages. */
+let asked: PostSearchRequest[]
+let released: number
+/** The page that is found. */
+let meta: PostSearchPage["meta"]
+let isKnown: (id: string) => Promise<boolean>
+let lists: RelatedPosts
+
+beforeEach(() => {
+  asked = []
+  released = 0
+  meta = { result_count: 1 }
+  isKnown = async () => expect.fail("nobody asks about the subject of a list that is not empty")
+  lists = createRelatedPosts({
+    postSearches: {
+      async page(_app, one) {
+        asked.push(one)
+        const posts = { dataJson: "[]", includesJson: undefined, missing: [] }
+        return { posts, meta, damaged: [], release: () => void (released += 1) }
+      },
+    },
+    postsById: { isKnown: (_app, id) => isKnown(id) },
+    store: {
+      isUserKnown: (id) => isKnown(id),
+      usersById: async (ids) => (ids[0] === "7" ? [{ id: "7" as UserId, username: "wren", json: "{}" }] : []),
+    },
+  })
+})
+
+const rulesAsked = (): readonly SearchedRule[] => asked.map(({ rule }) => rule)
+
+test("mentions are of the user's id and the name that is known now, without reposts", async () => {
+  await lists.mentions(app, "7" as UserId, request, signal)
+  await lists.mentions(app, "8" as UserId, request, signal)
+  expect(rulesAsked()).toEqual([
+    { value: "(@7 OR @wren) -is:retweet", withReposts: true },
+    { value: "(@8) -is:retweet", withReposts: true },
+  ])
+  expect(asked[0]).toMatchObject({ ...request, isRanked: false, leadsBack: true })
+})
+
+test("quotes have reposts of quotes among them unless reposts are excluded", async () => {
+  for (const exclude of [[], ["replies"], ["retweets"], ["replies", "retweets"]])
+    await lists.quotes(app, "3" as PostId, { ...request, exclude }, signal)
+  const rule = (rest: string, more: object = { orRepostsOfQuotesOf: "3" }) => ({
+    value: `quotes_of_tweet_id:3${rest}`,
+    withReposts: true,
+    ...more,
+  })
+  expect(rulesAsked()).toEqual([
+    rule(""),
+    rule(" -is:reply"),
+    rule(" -is:retweet", {}),
+    rule(" -is:reply -is:retweet", {}),
+  ])
+})
+
+test("reposts are those of the post", async () => {
+  await lists.reposts(app, "3" as PostId, request, signal)
+  expect(rulesAsked()).toEqual([{ value: "retweets_of_tweet_id:3", withReposts: true }])
+})
+
+test.each([
+  ["mentions", () => lists.mentions(app, "7" as UserId, request, signal)],
+  ["quotes", () => lists.quotes(app, "3" as PostId, { ...request, exclude: [] }, signal)],
+  ["reposts", () => lists.reposts(app, "3" as PostId, request, signal)],
+])(
+  "an empty list of %s is a page when its subject is known, and gives its room back when it is not",
+  async (_list, find) => {
+    expect(await find()).toMatchObject({ meta })
+    meta = { result_count: 0, next_token: "more" }
+    expect(await find()).toMatchObject({ meta })
+    meta = { result_count: 0 }
+    isKnown = async () => true
+    expect(await find()).toMatchObject({ meta })
+    expect(released).toBe(0)
+    isKnown = async () => false
+    expect(await find()).toBe("unknown")
+    expect(released).toBe(1)
+    isKnown = () => Promise.reject(new Error("the store is gone"))
+    await expect(find()).rejects.toThrow("gone")
+    expect(released).toBe(2)
+  },
+)

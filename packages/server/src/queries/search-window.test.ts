@@ -1,0 +1,115 @@
+import { expect, test } from "vitest"
+import type { Problem } from "../model/problem.ts"
+import { checkWindow, countedTimes, firstIdAt, recentMs, searchSpan, spanOf } from "./search-window.ts"
+
+const nowMs = Date.parse("2026-03-14T09:26:53.589Z")
+const dayMs = 86_400_000
+const [none, all] = [-1n, 9_223_372_036_854_775_807n]
+const [older, newer] = ["1721361432158114055", "1990004210000005000"]
+
+/** The faults of a refusal, each with what it says of the parameters. */
+function faultsOf(...of: Parameters<typeof checkWindow>): readonly unknown[] {
+  try {
+    checkWindow(...of)
+    return []
+  } catch (error) {
+    return (error as Problem).causes.map(({ message, parameters }) => [message, parameters])
+  }
+}
+
+test("a span without parameters has every id, and a recent one those of seven days", () => {
+  expect(searchSpan({}, nowMs)).toEqual({ above: none, upTo: all })
+  const { above, upTo } = searchSpan({}, nowMs, recentMs)
+  expect([above, upTo]).toEqual([firstIdAt(nowMs - recentMs) - 1n, all])
+})
+
+test("times are inclusive at the start and exclusive at the end, ids exclusive at both", () => {
+  const [start_time, end_time] = ["2026-03-14T09:00:00Z", "2026-03-14T10:00:00+01:00"]
+  expect(spanOf({ start_time })).toEqual({ above: firstIdAt(Date.parse(start_time)) - 1n, upTo: all })
+  expect(spanOf({ end_time })).toEqual({ above: none, upTo: firstIdAt(Date.parse(end_time)) - 1n })
+  expect(spanOf({ start_time, end_time })).toMatchObject({ upTo: spanOf({ start_time }).above })
+  expect(spanOf({ since_id: older, until_id: newer })).toEqual({ above: BigInt(older), upTo: BigInt(newer) - 1n })
+})
+
+test("of times and ids together the narrower bound counts, whichever it is", () => {
+  const start_time = "2026-03-14T09:00:00Z"
+  const start = firstIdAt(Date.parse(start_time))
+  expect(spanOf({ start_time, since_id: "5" }).above).toBe(start - 1n)
+  expect(spanOf({ start_time, since_id: String(start + 5n) }).above).toBe(start + 5n)
+  expect(spanOf({ end_time: start_time, until_id: "5" }).upTo).toBe(4n)
+  expect(spanOf({ end_time: start_time, until_id: String(start + 5n) }).upTo).toBe(start - 1n)
+})
+
+test("a recent span begins at its floor, unless a parameter begins it later", () => {
+  const floor = firstIdAt(nowMs - recentMs) - 1n
+  expect(searchSpan({ until_id: "5" }, nowMs, recentMs)).toEqual({ above: floor, upTo: 4n })
+  expect(searchSpan({ since_id: String(floor + 9n) }, nowMs, recentMs).above).toBe(floor + 9n)
+})
+
+test("the first id of a moment has no time below it, and moments before snowflakes have ids from before", () => {
+  const first = firstIdAt(nowMs)
+  expect(first & 0x3f_ffffn).toBe(0n)
+  expect(firstIdAt(nowMs + 1) - first).toBe(1n << 22n)
+  expect(firstIdAt(Date.parse("2006-03-21T00:00:00Z"))).toBe(0n)
+  expect(firstIdAt(Date.parse("2006-03-21T00:00:01Z"))).toBeGreaterThan(0n)
+  expect(firstIdAt(Date.parse("2010-01-01T00:00:00Z"))).toBe(firstIdAt(Date.parse("2006-03-22T00:00:00Z")))
+})
+
+test("times that are too old or too new are refused, each with what it must be, to the minute", () => {
+  const recent = { start_time: "2026-03-07T09:26:00Z", end_time: "2026-03-14T09:26:54Z" }
+  expect(faultsOf(recent, nowMs, recentMs)).toEqual([
+    [
+      "Invalid 'start_time':'2026-03-07T09:26Z'. 'start_time' must be on or after 2026-03-07T09:26Z",
+      { start_time: ["2026-03-07T09:26Z"] },
+    ],
+    [
+      "Invalid 'end_time':'2026-03-14T09:26Z'. 'end_time' must be a minimum of 10 seconds prior to the request time.",
+      { end_time: ["2026-03-14T09:26Z"] },
+    ],
+  ])
+  expect(faultsOf({ start_time: "2026-03-07T09:26:54Z", end_time: "2026-03-14T09:26:53Z" }, nowMs, recentMs)).toEqual(
+    [],
+  )
+  expect(faultsOf({ start_time: "2006-03-20T23:59:59Z" }, nowMs)).toMatchObject([
+    [expect.stringContaining("must be on or after 2006-03-21T00:00Z"), expect.anything()],
+  ])
+  expect(faultsOf({ start_time: "2006-03-21T00:00:00Z" }, nowMs)).toEqual([])
+})
+
+test("an id below a recent span is refused with the least one that it may have", () => {
+  const floor = firstIdAt(nowMs - recentMs)
+  expect(faultsOf({ since_id: String(floor - 1n) }, nowMs, recentMs)).toEqual([
+    [
+      "'since_id' must be a tweet id created after 2026-03-07T09:26Z. " +
+        `Please use a 'since_id' that is larger than ${floor}`,
+      { since_id: [String(floor - 1n)] },
+    ],
+  ])
+  expect(faultsOf({ since_id: String(floor) }, nowMs, recentMs)).toEqual([])
+  expect(faultsOf({ since_id: "1", until_id: "2" }, nowMs)).toEqual([])
+  expect(faultsOf({ until_id: "2" }, nowMs, recentMs)).toEqual([])
+})
+
+test("ids next to times are refused with all that were given", () => {
+  const mixed = { since_id: newer, end_time: "2026-03-14T09:00:00.5Z" }
+  expect(faultsOf(mixed, nowMs)).toEqual([
+    [
+      "Invalid use of 'since_id' or 'until_id' in conjunction with 'start_time' or 'end_time'.",
+      { since_id: [newer], end_time: ["2026-03-14T09:00Z"] },
+    ],
+  ])
+  expect(() => searchSpan({ ...mixed }, nowMs)).toThrow(expect.objectContaining({ status: 400 }))
+  expect(faultsOf({ until_id: newer, start_time: "2090-01-01T00:00:00Z" }, nowMs)).toHaveLength(2)
+})
+
+test("counts end ten seconds ago, and begin seven days before that, or at a midnight", () => {
+  const endMs = nowMs - 10_000
+  expect(countedTimes({}, nowMs, recentMs)).toEqual({ startMs: endMs - recentMs, endMs })
+  expect(countedTimes({}, nowMs)).toEqual({ startMs: Date.parse("2026-02-12T00:00:00Z"), endMs })
+  const [start_time, end_time] = ["2026-01-01T00:00:00Z", "2026-01-03T00:00:00Z"]
+  const span = { startMs: Date.parse(start_time), endMs: Date.parse(end_time) }
+  expect(countedTimes({ start_time, end_time }, nowMs)).toEqual(span)
+  expect(countedTimes({ end_time }, nowMs, dayMs)).toEqual({ startMs: span.endMs - dayMs, endMs: span.endMs })
+  const ids = { since_id: String(firstIdAt(span.startMs)), until_id: String(firstIdAt(span.endMs)) }
+  expect(countedTimes(ids, nowMs)).toEqual(span)
+})

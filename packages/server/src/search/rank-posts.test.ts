@@ -1,0 +1,86 @@
+import { EarlierPosts } from "@sluice/rules"
+import { beforeEach, expect, test } from "vitest"
+import type { PostId } from "../model/ids.ts"
+import { createManualClock } from "../runtime/manual-clock.testing.ts"
+import { aPost } from "../store/contract/fixtures.ts"
+import { MemorySearchIndex } from "../store/memory/memory-search-index.testing.ts"
+import { MemoryState, MemoryStore } from "../store/memory/memory-store.testing.ts"
+import type { SearchBudget, SearchDeps } from "./find-posts.ts"
+import { PostSearch } from "./post-search.ts"
+import { rankPosts } from "./rank-posts.ts"
+
+const ample: SearchBudget = { postsMax: 10_000, msMax: 60_000 }
+const everything = { above: -1n, upTo: 9_223_372_036_854_775_807n }
+
+let store: MemoryStore
+let deps: SearchDeps
+/** Posts before which a search paused. */
+let pauses: number
+
+beforeEach(() => {
+  store = new MemoryStore(new MemoryState())
+  pauses = 0
+  deps = {
+    store,
+    index: new MemorySearchIndex(),
+    clock: createManualClock(),
+    pause: () => void (pauses += 1),
+  }
+})
+
+async function append(id: string, text: string, metrics?: unknown): Promise<void> {
+  const envelope = JSON.stringify({ data: { id, text, public_metrics: metrics } })
+  await store.append([{ post: aPost(id, "7", { envelope }), matches: [] }], 0)
+}
+
+const rank = (value: string, span = everything, budget = ample) =>
+  rankPosts(new PostSearch({ value, withReposts: true }, new EarlierPosts()), span, budget, deps)
+
+test("more clauses come first, then more reactions, then newer posts", async () => {
+  await append("1", "a cat and a dog")
+  await append("2", "a cat", { like_count: 1 })
+  await append("3", "a cat")
+  await append("4", "a cat", { like_count: 2 })
+  await append("5", "a dog")
+  await append("6", "a cow", { like_count: 99 })
+  expect(await rank("cat OR dog")).toEqual(["1", "4", "2", "5", "3"])
+})
+
+test("likes and replies count once, reposts and quotes twice, and whatever is no number not at all", async () => {
+  await append("1", "a cat", { like_count: 1, reply_count: 1, retweet_count: 1, quote_count: 1 })
+  await append("2", "a cat", { quote_count: 3.5 })
+  await append("3", "a cat", { like_count: 5 })
+  await append("4", "a cat", { like_count: "99", reply_count: null, impression_count: 99 })
+  await append("5", "a cat", [9])
+  expect(await rank("cat")).toEqual(["2", "1", "3", "5", "4"])
+})
+
+test("ids are compared as numbers", async () => {
+  await append("9", "a cat")
+  await append("10", "a cat")
+  expect(await rank("cat")).toEqual(["10", "9"])
+})
+
+test("the posts of the span are ranked, the newest that the budget allows", async () => {
+  for (const id of ["1", "2", "3", "4"]) await append(id, "a cat", { like_count: 9 - Number(id) })
+  expect(await rank("cat", { above: 1n, upTo: 3n })).toEqual(["2", "3"])
+  expect(await rank("cat", everything, { postsMax: 2, msMax: 60_000 })).toEqual(["3", "4"])
+})
+
+test("a ranking gives others their turns, and leaves out posts that cannot be read", async () => {
+  await append("1", "a cat")
+  await append("2", "a cat")
+  deps = {
+    ...deps,
+    store: {
+      posts: (range) => store.posts(range),
+      arrivedPosts: (range) => store.arrivedPosts(range),
+      async postsById(range) {
+        const { posts } = await store.postsById(range)
+        return { posts: posts.filter(({ id }) => id !== "1"), damaged: ["1" as PostId] }
+      },
+    },
+  }
+  expect(await rank("cat")).toEqual(["2"])
+  expect(pauses).toBeGreaterThanOrEqual(2)
+})
