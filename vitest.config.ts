@@ -7,7 +7,7 @@ const guidedFuzz = "test/fuzz/**/*.test.ts"
 
 /** Whatever works on a store and is not about SQLite: it runs on the embedded store in `all`, and on PostgreSQL too. */
 const onEveryStore = [
-  "packages/server/src/{control,delivery,http,ingest,paging,queries}/**/*.test.ts",
+  "packages/server/src/{control,delivery,http,ingest,paging,queries,search}/**/*.test.ts",
   "packages/client/src/**/*.test.ts",
   "test/compatibility/**/*.test.ts",
   "test/real-clients/**/*.test.ts",

@@ -173,11 +173,18 @@ describe("wrong requests are refused in X's words", () => {
   })
 })
 
-test("a server without a search index refuses searches and counts with the setting that it needs", async () => {
+test("a server without a search index refuses searches, counts and lists of references with the setting that it needs", async () => {
   await using without = await startTestServer({ search: "off" })
-  for (const path of [paths.searchAll, paths.searchRecent, paths.countsAll, paths.countsRecent]) {
-    const { status, body } = await without.call(`${path}?query=cat`)
-    expect(status).toBe(404)
+  const searches = [paths.searchAll, paths.searchRecent, paths.countsAll, paths.countsRecent]
+  const lists = [paths.mentions, paths.quotes, paths.reposts, paths.reposters]
+  for (const path of [...searches.map((one) => `${one}?query=cat`), ...lists.map((one) => one.replace(":id", "1"))]) {
+    const { status, body } = await without.call(path)
+    expect([path, status]).toEqual([path, 404])
     expect(body).toMatchObject({ detail: expect.stringContaining("SLUICE_SEARCH=on") as string })
   }
+  // Look-ups need no index but for posts that came with others.
+  const { data, includes } = envelope("20", "a cat")
+  await without.ingest({ data, includes: { ...includes, tweets: [{ id: "21", text: "a dog" }] } })
+  const found = await without.call(`${paths.postsById}?ids=20,21`)
+  expect(found.body).toMatchObject({ data: [{ id: "20" }], errors: [{ resource_id: "21", title: "Not Found Error" }] })
 })
