@@ -72,6 +72,11 @@ function replayOf(webhook: string): Readonly<Record<string, string>> {
   return { webhook_id: webhook, from_date: minuteAgo(120), to_date: minuteAgo(60) }
 }
 
+/** A backfill of the last two hours. */
+function backfillOf(webhook: string, rule: string): Readonly<Record<string, unknown>> {
+  return { webhook_id: webhook, rule_ids: [rule], since: new Date(Date.now() - 7_200_000).toISOString() }
+}
+
 /** Rows by the id of the operation. */
 const rows: Readonly<Record<string, Row>> = {
   // Rules and the stream
@@ -421,6 +426,23 @@ const rows: Readonly<Record<string, Row>> = {
     has: () => ({ data: expect.any(Array) as object }),
     other: "its own",
     ...unknownParameter(get(paths.replays)),
+  },
+  createBackfill: {
+    asks: ({ webhook, rule }) => send("POST", paths.replays, backfillOf(webhook, rule)),
+    has: ({ rule, word }) => ({ data: { state: "searching", rules: [{ id: rule, value: word }] } }),
+    other: 404,
+    wrong: ({ webhook, rule }) => send("POST", paths.replays, { ...backfillOf(webhook, rule), since: "yesterday" }),
+    refused: "since",
+  },
+  cancelReplay: {
+    async asks({ app, webhook, rule }) {
+      const { body } = await app.send("POST", paths.replays, backfillOf(webhook, rule))
+      return send("DELETE", pathOf(paths.replay, { job_id: body.data.job_id as string }))
+    },
+    has: () => ({ data: { state: "cancelled" } }),
+    other: 404,
+    wrong: () => send("DELETE", pathOf(paths.replay, { job_id: "one" })),
+    refused: noId,
   },
   getWebhookStates: {
     asks: () => paths.webhookDetails,

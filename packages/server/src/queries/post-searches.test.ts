@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest"
 import { defaultSelection, parseSelection } from "../model/field-selection.ts"
-import { compareIds, type AppId, type PostId } from "../model/ids.ts"
+import { compareIds, firstIdAt, type AppId, type PostId } from "../model/ids.ts"
 import { createPageTokens } from "../paging/page-token.ts"
 import { createManualClock, type ManualClock } from "../runtime/manual-clock.testing.ts"
 import type { FoundPosts, FoundRange } from "../search/find-posts.ts"
@@ -9,7 +9,6 @@ import { aPost } from "../store/contract/fixtures.ts"
 import { MemoryState, MemoryStore } from "../store/memory/memory-store.testing.ts"
 import { HeldPages } from "./held-pages.ts"
 import { createPostSearches, type PostSearches, type PostSearchRequest } from "./post-searches.ts"
-import { firstIdAt } from "./search-window.ts"
 
 const app = "5" as AppId
 const { signal } = new AbortController()

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest"
+import { firstIdAt } from "../model/ids.ts"
 import type { Problem } from "../model/problem.ts"
-import { checkWindow, countedTimes, firstIdAt, recentMs, searchSpan, spanOf } from "./search-window.ts"
+import { checkWindow, countedTimes, recentMs, searchSpan, spanOf } from "./search-window.ts"
 
 const nowMs = Date.parse("2026-03-14T09:26:53.589Z")
 const dayMs = 86_400_000
