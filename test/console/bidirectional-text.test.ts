@@ -26,6 +26,7 @@ test.each([
   ["the posts", "app", "/posts"],
   ["one post", "app", "/posts/1000001"],
   ["the posts of a user", "app", "/posts/users/42"],
+  ["the hits of a search", "app", "/search?query=heron&span=all"],
 ] as const)("%s isolate each text that holds a bidirectional control", async (_, as, path) => {
   const page = await at.signedIn(as, path)
   await page

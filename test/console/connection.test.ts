@@ -41,6 +41,7 @@ test("while the server is gone each page names the time and shows no tick, and r
       ["webhooks", "/webhooks"],
       ["webhook", `/webhooks/${added.data.id}`],
       ["posts", "/posts"],
+      ["search", "/search?query=heron"],
       ["apps", "/apps"],
       ["trouble", "/trouble"],
     ].map(async ([name = "", path = ""]) => ({ name, path, page: await context.newPage() })),

@@ -16,6 +16,7 @@
  */
 
 export { parseLocatedRule, parseRule, type RuleOptions } from "./language/parse-rule.ts"
+export { absentOperators } from "./language/absent-operators.ts"
 export { operatorGuides } from "./language/operator-guide.ts"
 export { tokensOf, type RuleToken } from "./language/rule-tokens.ts"
 export { printRule } from "./language/print-rule.ts"

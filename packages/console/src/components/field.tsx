@@ -49,16 +49,18 @@ export function Field({
 export function TextField({
   label,
   hint,
+  error,
   onChange,
   ...input
 }: Omit<ComponentProps<"input">, "onChange"> & {
   readonly label: string
   readonly hint?: string
+  readonly error?: string
   readonly value: string
   readonly onChange: (value: string) => void
 }): ReactNode {
   return (
-    <Field label={label} hint={hint}>
+    <Field label={label} hint={hint} error={error}>
       {(control) => (
         <input autoComplete="off" {...input} {...control} onChange={({ target }) => onChange(target.value)} />
       )}

@@ -66,6 +66,13 @@ export const pages: readonly Page[] = [
     component: loaded(() => import("../pages/posts/page.tsx")),
   },
   {
+    path: "/search",
+    title: "Search",
+    icon: "search",
+    scope: "one app",
+    component: loaded(() => import("../pages/search/page.tsx")),
+  },
+  {
     path: "/apps",
     title: "Apps and tokens",
     icon: "apps",

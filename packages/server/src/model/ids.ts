@@ -4,7 +4,7 @@
  * An id is a snowflake: 41 bits of milliseconds since X's epoch, 10 bits of node, 12 bits of sequence. Ids of
  * different things must not be mixed up, so each kind has its brand; a brand is made by `asId` where the text comes in.
  */
-import { firstSnowflake, snowflakeEpochMs } from "@sluice/api"
+import { firstPostMs, firstSnowflake, snowflakeEpochMs } from "@sluice/api"
 
 declare const kind: unique symbol
 type Id<Kind extends string> = string & { readonly [kind]: Kind }
@@ -46,9 +46,6 @@ export function compareIds(a: string, b: string): -1 | 0 | 1 {
 export function asId<Kind extends AnyId>(text: string): Kind {
   return (text.length > 1 && text.startsWith("0") ? BigInt(text).toString() : text) as Kind
 }
-
-/** When X's first post was made, Unix ms: before it there are no ids. Source: a recorded 400. */
-export const firstPostMs = Date.parse("2006-03-21T00:00:00Z")
 
 /** The first id of a moment; below it are those of before. Ids from before snowflakes hold no time. */
 export function firstIdAt(atMs: number): bigint {

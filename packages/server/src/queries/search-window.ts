@@ -4,9 +4,9 @@
  *
  * A post counts at the time that is in its id, as on X. Source of the sentences: recorded responses of X.
  */
-import { snowflakeAtMs } from "@sluice/api"
+import { firstPostMs, snowflakeAtMs } from "@sluice/api"
 import { instant } from "../model/date-time.ts"
-import { firstIdAt, firstPostMs } from "../model/ids.ts"
+import { firstIdAt } from "../model/ids.ts"
 import { invalidRequests, type RequestFault } from "../model/problem.ts"
 import { idEnds } from "../store/id-bounds.ts"
 

@@ -2,8 +2,8 @@ import type { Envelope, PageMeta } from "@sluice/api"
 import type { ReactNode } from "react"
 import { Button } from "../../components/button.tsx"
 import { Panel } from "../../components/panel.tsx"
-import { PostCard } from "../../components/posts/post-card.tsx"
-import { ErrorState, Skeleton } from "../../components/states.tsx"
+import { PostList, PostListSkeleton } from "../../components/posts/post-list.tsx"
+import { ErrorState } from "../../components/states.tsx"
 import styles from "./post-page.module.css"
 
 /** One page of posts, with buttons that lead to the pages next to it by their tokens. */
@@ -33,23 +33,11 @@ export function PostPage({
       {of.isError ? (
         <ErrorState of={of} />
       ) : posts === undefined ? (
-        Array.from({ length: 5 }, (_, index) => (
-          <div key={index} className={styles["row"]} aria-busy="true">
-            <Skeleton width="30%" />
-            <br />
-            <Skeleton width="80%" />
-          </div>
-        ))
+        <PostListSkeleton />
       ) : posts.length === 0 ? (
         empty
       ) : (
-        <ul aria-label={title}>
-          {posts.map((envelope) => (
-            <li key={envelope.data.id} className={styles["row"]}>
-              <PostCard envelope={envelope} />
-            </li>
-          ))}
-        </ul>
+        <PostList label={title} posts={posts} />
       )}
       <nav className={styles["pages"]} aria-label="Newer and older posts">
         <Button disabled={previous === undefined} onClick={() => previous !== undefined && onPage(previous)}>

@@ -15,15 +15,18 @@ import { Panel } from "../../../components/panel.tsx"
 import { EmptyState, ErrorNote, ErrorState, PageSkeleton } from "../../../components/states.tsx"
 import { Time } from "../../../components/time.tsx"
 import { useToast } from "../../../components/overlays/toast.tsx"
+import { RuleEditor } from "../../../components/rules/rule-editor.tsx"
+import { ruleOptions } from "../../../components/rules/rule-options.ts"
+import { RuleProblems } from "../../../components/rules/rule-problems.tsx"
+import { useAddressParameters } from "../../../components/use-address-parameters.ts"
 import styles from "./edit-rule.module.css"
-import { RuleEditor } from "./rule-editor.tsx"
-import { RuleProblems } from "./rule-problems.tsx"
 import { RuleTester } from "../tester/rule-tester.tsx"
 import { useSaveRule } from "./use-save-rule.ts"
 
-/** The editor of a new rule. */
+/** The editor of a new rule. The parameter `value` of the address is its text: a query that becomes a rule. */
 export function NewRule(): ReactNode {
-  return <RuleForm rule={undefined} />
+  const query = useAddressParameters().get("value") ?? ""
+  return <RuleForm key={query} rule={undefined} query={query} />
 }
 
 /** The editor of an existing rule. */
@@ -42,14 +45,21 @@ export function EditRule({ id }: { readonly id: string }): ReactNode {
   return <RuleForm rule={rule} />
 }
 
-function RuleForm({ rule }: { readonly rule: RuleDetail | undefined }): ReactNode {
-  const [value, setValue] = useState(rule?.value ?? "")
+function RuleForm({
+  rule,
+  query = "",
+}: {
+  readonly rule: RuleDetail | undefined
+  /** The text of a new rule, when it was the query of a search. */
+  readonly query?: string
+}): ReactNode {
+  const [value, setValue] = useState(rule?.value ?? query)
   const [tag, setTag] = useState(rule?.tag ?? "")
   const problemsId = useId()
   const [, navigate] = useLocation()
   const toast = useToast()
   const save = useSaveRule()
-  const parsed = useMemo(() => parseRule(value, { embeddings: true }), [value])
+  const parsed = useMemo(() => parseRule(value, ruleOptions.stream), [value])
   const isChanged = value !== (rule?.value ?? "") || tag !== (rule?.tag ?? "")
   const submit = async (): Promise<void> => {
     const saved = await save.mutateAsync({ before: rule, value, tag })
@@ -69,8 +79,9 @@ function RuleForm({ rule }: { readonly rule: RuleDetail | undefined }): ReactNod
           }}
         >
           {rule && <Facts rule={rule} />}
-          <RuleEditor value={value} onChange={setValue} label="Rule" describedBy={problemsId} />
-          <RuleProblems id={problemsId} value={value} onChange={setValue} />
+          {query !== "" && <FromSearch />}
+          <RuleEditor value={value} onChange={setValue} label="Rule" describedBy={problemsId} mode="stream" />
+          <RuleProblems id={problemsId} value={value} onChange={setValue} mode="stream" />
           <div className={styles["foot"]}>
             <TextField
               label="Tag"
@@ -89,6 +100,17 @@ function RuleForm({ rule }: { readonly rule: RuleDetail | undefined }): ReactNod
       </Panel>
       <RuleTester value={value} isValid={parsed.ok} />
     </>
+  )
+}
+
+/** How the rule differs from the search with the same text. */
+function FromSearch(): ReactNode {
+  return (
+    <p className={styles["note"]}>
+      The rule may match other posts than the search. On the stream it also matches reposts, unless it has{" "}
+      <code>-is:retweet</code>, and reads a quoted post together with the post that quotes it. Letters with and without
+      accents differ there.
+    </p>
   )
 }
 
