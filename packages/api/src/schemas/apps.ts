@@ -1,6 +1,6 @@
 /** Apps and tokens, for operators. Ours: X has a portal for them. */
 import { Type, type Static } from "typebox"
-import { exactly, Id, Instant } from "./common.ts"
+import { exactly, Id, idPattern, Instant } from "./common.ts"
 
 /** An app, without its secrets. */
 export const Application = Type.Object({
@@ -63,13 +63,22 @@ export const TokensBody = Type.Object({
 })
 export type TokensBody = Static<typeof TokensBody>
 
-/** Body of `POST /sluice/v1/tokens`. */
-export const CreateTokenBody = exactly({ kind: Type.String({ enum: ["ingest", "operator"] }) })
+/** Body of `POST /sluice/v1/tokens`. A token of a user needs the app and the user, and no other has them. */
+export const CreateTokenBody = exactly({
+  kind: Type.String({
+    enum: ["ingest", "operator", "user"],
+    description: "Ingest: sends posts. Operator: manages the server. User: acts for a user of an app.",
+  }),
+  application_id: Type.Optional(Type.String({ pattern: idPattern, description: "The app of a token of a user." })),
+  user_id: Type.Optional(
+    Type.String({ pattern: idPattern, description: "The user for whom a token of a user acts. Any id may be one." }),
+  ),
+})
 export type CreateTokenBody = Static<typeof CreateTokenBody>
 
 /** A token that was just made: it is shown this once. */
 export const CreatedTokenBody = Type.Object({
-  data: Type.Object({ kind: Type.String({ enum: ["ingest", "operator"] }), token: Type.String() }),
+  data: Type.Object({ kind: Type.String({ enum: ["ingest", "operator", "user"] }), token: Type.String() }),
 })
 export type CreatedTokenBody = Static<typeof CreatedTokenBody>
 

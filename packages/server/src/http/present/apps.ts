@@ -21,7 +21,7 @@ export function presentToken({ id, kind, appId, userId, createdAtMs }: ListedTok
 }
 
 /** A token that was just created, with its text. */
-export function presentNewToken(kind: "ingest" | "operator", token: string) {
+export function presentNewToken(kind: "ingest" | "operator" | "user", token: string) {
   return { data: { kind, token } }
 }
 

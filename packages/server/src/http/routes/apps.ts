@@ -65,8 +65,11 @@ export function appRoutes(server: HttpServer, { apps }: Pick<HttpDeps, "apps">):
     paths.tokens,
     bearerRoute("Create a token", CreatedTokenBody, { body: CreateTokenBody }),
     async ({ body }) => {
-      const kind = body.kind === "operator" ? "operator" : "ingest"
-      return presentNewToken(kind, await apps.createToken(kind))
+      const wanted = tokenOf(body)
+      return presentNewToken(
+        wanted.kind,
+        wanted.kind === "user" ? await userToken(wanted) : await apps.createToken(wanted.kind),
+      )
     },
   )
 
@@ -83,7 +86,38 @@ export function appRoutes(server: HttpServer, { apps }: Pick<HttpDeps, "apps">):
     },
   )
 
-  async function mustExist(id: string): Promise<void> {
-    if (!(await apps.list()).some((app) => app.id === id)) throw notFound("app", "id", id)
+  async function userToken({ appId, userId }: WantedUserToken): Promise<string> {
+    await mustExist(appId, "application_id")
+    const token = await apps.createUserToken(appId, userId)
+    if (token === undefined) throw conflict(`App [${appId}] is revoked: its users get no tokens.`)
+    return token
   }
+
+  /** Throws 404 unless there is such an app; `parameter` names it. */
+  async function mustExist(id: string, parameter = "id"): Promise<void> {
+    if (!(await apps.list()).some((app) => app.id === id)) throw notFound("app", parameter, id)
+  }
+}
+
+interface WantedUserToken {
+  readonly kind: "user"
+  readonly appId: string
+  readonly userId: string
+}
+
+/** The token that a body asks for. Throws 400 for a user without an app, and for either with a token of another kind. */
+function tokenOf(body: CreateTokenBody): WantedUserToken | { readonly kind: "ingest" | "operator" } {
+  const { kind, application_id: appId, user_id: userId } = body
+  if (kind === "user") {
+    if (appId !== undefined && userId !== undefined) return { kind, appId, userId }
+    const missing = appId === undefined ? "application_id" : "user_id"
+    throw invalidRequest("A token of a user needs application_id and user_id", { [missing]: [] })
+  }
+  if (appId !== undefined || userId !== undefined) {
+    throw invalidRequest(`application_id and user_id are for the kind user, not for ${kind}`, {
+      ...(appId !== undefined && { application_id: [appId] }),
+      ...(userId !== undefined && { user_id: [userId] }),
+    })
+  }
+  return { kind: kind === "operator" ? "operator" : "ingest" }
 }
