@@ -50,6 +50,36 @@ test("an operator makes an app whose credentials are shown once, rotates them, a
   expect((await at.call("GET", "/sluice/v1/session", undefined, token)).status).toBe(401)
 })
 
+test("an operator makes a token of a user of an app, which is shown once and listed with both, and revokes it", async () => {
+  const page = await at.signedIn("operator", "/apps")
+  await page.getByRole("button", { name: "Create a token of a user" }).click()
+  const form = page.getByRole("dialog", { name: "Create a token of a user" })
+  await form.getByLabel("User id").fill("9223372036854775808")
+  await form.getByRole("button", { name: "Create", exact: true }).click()
+  await form
+    .getByRole("alert")
+    .getByText(/user_id/)
+    .first()
+    .waitFor()
+  await expectAccessible(page, "token-of-user")
+  await form.getByLabel("User id").fill("2244994945")
+  await form.getByRole("button", { name: "Create", exact: true }).click()
+  const dialog = page.getByRole("dialog", { name: "New token of user 2244994945" })
+  const token = (await dialog.getByText(/^sluice_user_/).textContent()) ?? ""
+  await dialog.getByRole("button", { name: "Done" }).click()
+  expect(await page.content()).not.toContain(token)
+  const me = await at.call("GET", paths.me, undefined, token)
+  expect(await me.json()).toMatchObject({ data: { id: "2244994945" } })
+
+  const row = page.getByRole("region", { name: "Tokens" }).getByRole("row").filter({ hasText: "2244994945" })
+  expect(await row.textContent()).toMatch(/user.*default.*2244994945/)
+  await row.getByRole("button", { name: /^Revoke the token/ }).click()
+  await page.getByRole("alertdialog").getByRole("button", { name: "Revoke" }).click()
+  await page.getByText(/^Revoked the user token/).waitFor()
+  await expect.poll(() => row.count()).toBe(0)
+  expect((await at.call("GET", paths.me, undefined, token)).status).toBe(401)
+})
+
 test("an app sees neither apps nor tokens", async () => {
   const page = await at.signedIn("app")
   expect(await page.getByRole("link", { name: "Apps and tokens" }).count()).toBe(0)

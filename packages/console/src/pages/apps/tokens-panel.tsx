@@ -1,5 +1,5 @@
 import type { ListedToken } from "@sluice/api"
-import type { ReactNode } from "react"
+import { useState, type ReactNode } from "react"
 import { useApi, useApiChange } from "../../api/use-api.ts"
 import { Badge } from "../../components/badge.tsx"
 import { Button } from "../../components/button.tsx"
@@ -9,13 +9,15 @@ import { Panel } from "../../components/panel.tsx"
 import { ErrorState } from "../../components/states.tsx"
 import { Time } from "../../components/time.tsx"
 import { VisuallyHidden } from "../../components/visually-hidden.tsx"
+import { CreateUserToken } from "./create-user-token.tsx"
 import type { Secrets } from "./secrets-dialog.tsx"
 
-/** The tokens of operators, ingest and apps; new ones go to `onSecrets`. */
+/** The tokens of operators, ingest, apps and their users; new ones go to `onSecrets`. */
 export function TokensPanel({ onSecrets }: { readonly onSecrets: (secrets: Secrets) => void }): ReactNode {
   const tokens = useApi("tokens")
   const apps = useApi("apps")
   const create = useApiChange("POST", "tokens")
+  const [isCreating, setCreating] = useState(false)
   const revocation = useConfirmedChange("DELETE", "token", {
     invalidates: ["tokens"],
     request: ({ id }: ListedToken) => ({ parameters: { token_id: id } }),
@@ -26,6 +28,7 @@ export function TokensPanel({ onSecrets }: { readonly onSecrets: (secrets: Secre
     doneText: ({ kind, id }) => `Revoked the ${kind} token ${id}.`,
   })
   const names = new Map(apps.data?.data.map(({ id, name }) => [id, name]))
+  const active = apps.data?.data.filter(({ revoked }) => !revoked) ?? []
   const columns: readonly Column<ListedToken>[] = [
     ...factColumns,
     {
@@ -33,6 +36,12 @@ export function TokensPanel({ onSecrets }: { readonly onSecrets: (secrets: Secre
       title: "App",
       isSecondary: true,
       cell: ({ application_id: id }) => (id === undefined ? "" : (names.get(id) ?? id)),
+    },
+    {
+      id: "user",
+      title: "User",
+      isSecondary: true,
+      cell: ({ user_id: id }) => id !== undefined && <code>{id}</code>,
     },
     { id: "created", title: "Created", isSecondary: true, cell: ({ created_at: at }) => <Time at={at} /> },
     {
@@ -53,23 +62,31 @@ export function TokensPanel({ onSecrets }: { readonly onSecrets: (secrets: Secre
       title="Tokens"
       isFlush
       error={create.error}
-      actions={(["ingest", "operator"] as const).map((kind) => (
-        <Button
-          key={kind}
-          size="small"
-          isBusy={create.isPending}
-          onClick={() =>
-            create.mutate(
-              { body: { kind } },
-              { onSuccess: ({ data: { token } }) => onSecrets({ title: `New ${kind} token`, values: { token } }) },
-            )
-          }
-        >
-          Create an {kind} token
-        </Button>
-      ))}
+      actions={
+        <>
+          {(["ingest", "operator"] as const).map((kind) => (
+            <Button
+              key={kind}
+              size="small"
+              isBusy={create.isPending}
+              onClick={() =>
+                create.mutate(
+                  { body: { kind } },
+                  { onSuccess: ({ data: { token } }) => onSecrets({ title: `New ${kind} token`, values: { token } }) },
+                )
+              }
+            >
+              Create an {kind} token
+            </Button>
+          ))}
+          <Button size="small" disabled={active.length === 0} onClick={() => setCreating(true)}>
+            Create a token of a user
+          </Button>
+        </>
+      }
     >
       <DataTable label="Tokens" columns={columns} rows={tokens.data?.data} rowKey={({ id }) => id} />
+      {isCreating && <CreateUserToken apps={active} onClose={() => setCreating(false)} onCreated={onSecrets} />}
       {revocation.dialog}
     </Panel>
   )
