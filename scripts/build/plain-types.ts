@@ -9,6 +9,9 @@ interface Schema {
   readonly type?: "object" | "array" | "string" | "number" | "integer" | "boolean" | "null"
   readonly description?: string
   readonly const?: unknown
+  readonly enum?: readonly string[]
+  /** There when the schema has a type of its own: of these, the names of its `enum`. */
+  readonly "~unsafe"?: null
   readonly anyOf?: readonly Schema[]
   readonly items?: Schema
   readonly properties?: Readonly<Record<string, Schema>>
@@ -65,6 +68,8 @@ function plainText(text: string, schemas: Readonly<Record<string, unknown>>): st
 function typeText(schema: Schema, indent: string): string {
   if (schema.anyOf !== undefined) return schema.anyOf.map((one) => typeText(one, indent)).join(" | ")
   if ("const" in schema) return JSON.stringify(schema.const)
+  if ("~unsafe" in schema && schema.enum !== undefined)
+    return schema.enum.map((name) => JSON.stringify(name)).join(" | ")
   switch (schema.type) {
     case "string":
     case "boolean":

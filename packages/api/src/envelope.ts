@@ -37,7 +37,7 @@ export interface User {
 }
 
 /** A post's relation to another. Source: docs.x.com, "Data dictionary: Post", `referenced_tweets`. */
-interface ReferencedPost {
+export interface ReferencedPost {
   readonly type: "retweeted" | "quoted" | "replied_to"
   readonly id: string
 }

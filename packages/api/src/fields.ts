@@ -242,13 +242,13 @@ const seenPostFields = { rest_id: "id", username: "entities" } as const satisfie
 >
 
 /** The names that a parameter takes that chooses fields or expansions. */
-export interface SelectableNames {
+export interface SelectableNames<Name extends string = string> {
   /** The kind of object whose fields the names choose, or expansions. */
   readonly chooses: "post" | "user" | "media" | "place" | "poll" | "expansions"
   /** The parameter's own names, which a refusal lists. */
   readonly listed: readonly string[]
   /** Every name that is accepted, and the older name of the same. */
-  readonly meanings: Readonly<Record<string, string>>
+  readonly meanings: Readonly<Record<Name, string>>
 }
 
 /** Names of each query parameter that chooses fields and expansions. */
@@ -259,11 +259,11 @@ export const selectableNames = {
     ...newNames.post,
     ...seenPostFields,
   }),
-  "user.fields": selectable("user", [...userFields, ...Object.keys(newNames.user)].toSorted(), newNames.user),
+  "user.fields": selectable("user", [...userFields, ...namesOf(newNames.user)].toSorted(), newNames.user),
   "media.fields": selectable("media", mediaFields, {}),
   "place.fields": selectable("place", placeFields, {}),
   "poll.fields": selectable("poll", pollFields, {}),
-  expansions: selectable("expansions", [...expansions, ...Object.keys(newNames.expansions)].toSorted(), {
+  expansions: selectable("expansions", [...expansions, ...namesOf(newNames.expansions)].toSorted(), {
     ...newNames.expansions,
     ...seenExpansions,
   }),
@@ -296,21 +296,54 @@ export function vocabularyOf(request: {
   return isNew ? "new" : "old"
 }
 
-function selectable(
+/** A name that only the newer vocabulary has for an expansion. */
+type NewExpansion = keyof (typeof newNames)["expansions"]
+
+/**
+ * The vocabulary in which a request of this type is answered, as `vocabularyOf` decides it: both when the type leaves it open,
+ * because `post.fields` may be absent or the names of the expansions are not known.
+ */
+export type VocabularyOf<Request> = ByFields<MemberOf<Request, "post.fields">, MemberOf<Request, "expansions">>
+
+type MemberOf<Request, Name> = Name extends keyof Request ? Request[Name] : undefined
+
+type ByFields<Fields, Expanded> = Fields extends undefined ? ByExpansions<Expanded> : "new"
+
+type ByExpansions<Expanded> = Expanded extends readonly (infer Name)[]
+  ? string extends Name
+    ? Vocabulary
+    : [Extract<Name, NewExpansion>] extends [never]
+      ? "old"
+      : // A list of unknown length may be without them.
+        number extends Expanded["length"]
+        ? Vocabulary
+        : "new"
+  : "old"
+
+function selectable<Listed extends string, Other extends string>(
   chooses: SelectableNames["chooses"],
-  listed: readonly string[],
-  others: Readonly<Record<string, string>>,
-): SelectableNames {
-  return { chooses, listed, meanings: { ...meaningThemselves(listed), ...others } }
+  listed: readonly Listed[],
+  others: Readonly<Record<Other, string>>,
+): SelectableNames<Listed | Other> {
+  const meanings: Readonly<Record<Listed | Other, string>> = { ...meaningThemselves(listed), ...others }
+  return { chooses, listed, meanings }
 }
 
-function meaningThemselves(names: readonly string[]): Readonly<Record<string, string>> {
-  return Object.fromEntries(names.map((name) => [name, name]))
+function meaningThemselves<Name extends string>(names: readonly Name[]): Readonly<Record<Name, string>> {
+  return Object.fromEntries<string>(names.map((name) => [name, name])) as Record<Name, string>
 }
+
+function namesOf<Name extends string>(names: Readonly<Record<Name, string>>): readonly Name[] {
+  return Object.keys(names) as Name[]
+}
+
+type PostField = (typeof postFields)[number]
 
 /** The fields of a post by their newer names. */
-function inNewNames(fields: readonly string[]): readonly string[] {
-  const newer = new Map<string, string>(Object.entries(newNames.post).map(([name, older]) => [older, name]))
+function inNewNames(fields: readonly PostField[]): readonly (PostField | keyof typeof newNames.post)[] {
+  const newer = new Map<PostField, keyof typeof newNames.post>(
+    namesOf(newNames.post).map((name) => [newNames.post[name], name]),
+  )
   return fields.map((name) => newer.get(name) ?? name).toSorted()
 }
 

@@ -1,5 +1,5 @@
 /** Parts that the bodies and query strings of many routes share. */
-import { Type, type Static, type TProperties } from "typebox"
+import { Type, type Static, type TProperties, type TSchemaOptions } from "typebox"
 import { selectableNames, type SelectableNames, type SelectionParameter } from "../fields.ts"
 import type { Includes } from "../envelope.ts"
 
@@ -76,18 +76,29 @@ export const query = { additionalProperties: false, style: "form", explode: fals
 /** A query string of these parameters. */
 export const queryOf = <Properties extends TProperties>(parameters: Properties) => Type.Object(parameters, query)
 
+/** One of these names in a query string. */
+export const oneOf = <const Name extends string>(names: readonly Name[], options: TSchemaOptions = {}) =>
+  Type.Unsafe<Name>(Type.String({ enum: [...names], ...options }))
+
 /** A list of some of these names. A refusal lists only those of `listed`, when some are other names of these. */
-export const listOf = (names: readonly string[], listed = names) =>
+export const listOf = <const Name extends string>(
+  names: readonly Name[],
+  {
+    listed = names,
+    description = "Comma-separated.",
+  }: { readonly listed?: readonly string[]; readonly description?: string } = {},
+) =>
   Type.Optional(
-    Type.Array(Type.String({ enum: [...names], ...(listed.length < names.length && { "x-listed": [...listed] }) }), {
+    Type.Array(oneOf(names, listed.length < names.length ? { "x-listed": [...listed] } : {}), {
       minItems: 1,
       uniqueItems: true,
-      description: "Comma-separated.",
+      description,
     }),
   )
 
 /** A list of names that choose fields or expansions. */
-export const chosenBy = ({ listed, meanings }: SelectableNames) => listOf(Object.keys(meanings).toSorted(), listed)
+export const chosenBy = <Name extends string>({ listed, meanings }: SelectableNames<Name>) =>
+  listOf((Object.keys(meanings) as Name[]).toSorted(), { listed })
 
 /** Query parameters that choose the fields and related objects to show with posts. */
 export const selection = {

@@ -153,6 +153,7 @@ export type RedeliveredMatchesBody = Static<typeof RedeliveredMatchesBody>
 
 /** Query of a list of attempts. */
 export const AttemptsQuery = queryOf({ max_results: pageSize(ownPageSizes.attempts) })
+export type AttemptsQuery = Static<typeof AttemptsQuery>
 
 /** Query of a list of dead letters. */
 export const DeadLettersQuery = queryOf({
@@ -160,6 +161,7 @@ export const DeadLettersQuery = queryOf({
   max_results: pageSize(ownPageSizes.deadLetters),
   pagination_token: PaginationToken,
 })
+export type DeadLettersQuery = Static<typeof DeadLettersQuery>
 
 /** Body of `POST /2/webhooks/replay`. Dates are minutes in UTC, yyyymmddhhmm, and belong to the window. */
 export const CreateReplayBody = exactly({

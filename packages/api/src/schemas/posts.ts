@@ -9,6 +9,7 @@ import {
   PageMeta,
   query,
   listOf,
+  oneOf,
   selection,
   PaginationToken,
   pageSize,
@@ -125,22 +126,25 @@ export const UserPostsQuery = Type.Object(
     ],
   },
 )
+export type UserPostsQuery = Static<typeof UserPostsQuery>
 
 /** Query of posts by their ids: which, and the fields to show. */
 export const PostsByIdQuery = queryOf({
   ids: Type.Array(Id, { minItems: 1, maxItems: postIdsMax, description: "Comma-separated." }),
   ...selection,
 })
+export type PostsByIdQuery = Static<typeof PostsByIdQuery>
 
 /** Query of a post by its id: the fields to show. */
 export const PostByIdQuery = queryOf(selection)
+export type PostByIdQuery = Static<typeof PostByIdQuery>
 
 /** Path parameters of a post by its id, as X calls it. */
 export const PostByIdParams = exactly({ id: Id })
 
 /** Query of ingest: how to acknowledge posts, and whether to deliver their matches. */
 export const IngestQuery = queryOf({
-  ack: Type.Optional(Type.String({ enum: ["batch"], description: "Responds with a line for each durable batch." })),
+  ack: Type.Optional(oneOf(["batch"], { description: "Responds with a line for each durable batch." })),
   deliver: Type.Optional(
     Type.Boolean({
       default: true,
@@ -148,6 +152,7 @@ export const IngestQuery = queryOf({
     }),
   ),
 })
+export type IngestQuery = Static<typeof IngestQuery>
 
 /** Body of `POST /sluice/v1/posts`: one envelope on each line. */
 export const NdjsonBody = Type.String({
@@ -173,6 +178,7 @@ export const StoredPostsQuery = queryOf({
   max_results: pageSize(ownPageSizes.posts),
   pagination_token: PaginationToken,
 })
+export type StoredPostsQuery = Static<typeof StoredPostsQuery>
 
 /** A match of a post: an entry of an app's match log. */
 export const MatchOfPost = Type.Object({

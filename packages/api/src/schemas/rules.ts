@@ -111,15 +111,18 @@ export const RulesQuery = queryOf({
   max_results: pageSize(pageSizes.rules),
   pagination_token: PaginationToken,
 })
+export type RulesQuery = Static<typeof RulesQuery>
 
 /** Query of a change of rules. */
 export const ChangeRulesQuery = queryOf({
   dry_run: Type.Optional(Type.Boolean({ description: "Validates and responds as usual, but changes nothing." })),
   delete_all: Type.Optional(Type.Boolean({ description: "Delete every rule of the app." })),
 })
+export type ChangeRulesQuery = Static<typeof ChangeRulesQuery>
 
 /** Members of the rule counts to show. Accepted, but all are always shown. */
 export const RuleCountsQuery = queryOf({ "rules_count.fields": listOf(rulesCountFields) })
+export type RuleCountsQuery = Static<typeof RuleCountsQuery>
 
 /** Body of `POST /sluice/v1/rules/test`: a rule, and posts, a number of recent ones, or a time since which posts are stored. */
 export const TestRuleBody = exactly({
@@ -249,6 +252,7 @@ export const RuleDetailsQuery = queryOf({
   max_results: pageSize(ownPageSizes.ruleDetails),
   pagination_token: PaginationToken,
 })
+export type RuleDetailsQuery = Static<typeof RuleDetailsQuery>
 
 /** Body of `PATCH /sluice/v1/rules/:rule_id`. */
 export const ChangeRuleTagBody = exactly({

@@ -1,7 +1,19 @@
 /** Search over stored posts, and counts of what it finds. */
 import { Type, type Static } from "typebox"
 import { pageSizes, searchQueryCharactersMax } from "../limits.ts"
-import { Errors, Id, Instant, PaginationToken, optionalInstant, pageSize, query, queryOf, selection } from "./common.ts"
+import {
+  Errors,
+  Id,
+  Instant,
+  listOf,
+  oneOf,
+  PaginationToken,
+  optionalInstant,
+  pageSize,
+  query,
+  queryOf,
+  selection,
+} from "./common.ts"
 
 const spanParameters = {
   start_time: optionalInstant(
@@ -36,11 +48,7 @@ const searchQuery = (sizes: { min: number; max: number; default: number }) =>
       query: Query,
       max_results: pageSize(sizes),
       sort_order: Type.Optional(
-        Type.String({
-          enum: ["recency", "relevancy"],
-          default: "recency",
-          description: "Newest first, or best first.",
-        }),
+        oneOf(["recency", "relevancy"], { default: "recency", description: "Newest first, or best first." }),
       ),
       ...spanParameters,
       ...selection,
@@ -50,26 +58,25 @@ const searchQuery = (sizes: { min: number; max: number; default: number }) =>
 
 /** Query of recent search. */
 export const SearchRecentQuery = searchQuery(pageSizes.searchRecent)
+export type SearchRecentQuery = Static<typeof SearchRecentQuery>
 
 /** Query of full search. */
 export const SearchAllQuery = searchQuery(pageSizes.searchAll)
+export type SearchAllQuery = Static<typeof SearchAllQuery>
 
 /** Query of counts, recent or of all. */
 export const CountsQuery = Type.Object(
   {
     query: Query,
-    granularity: Type.Optional(Type.String({ enum: ["minute", "hour", "day"], default: "hour" })),
+    granularity: Type.Optional(oneOf(["minute", "hour", "day"], { default: "hour" })),
     ...spanParameters,
-    "search_count.fields": Type.Optional(
-      Type.Array(Type.String({ enum: ["end", "post_count", "start", "tweet_count"] }), {
-        minItems: 1,
-        uniqueItems: true,
-        description: "Comma-separated. A response always has all of them.",
-      }),
-    ),
+    "search_count.fields": listOf(["end", "post_count", "start", "tweet_count"], {
+      description: "Comma-separated. A response always has all of them.",
+    }),
   },
   ordered,
 )
+export type CountsQuery = Static<typeof CountsQuery>
 
 const Count = Type.Integer({ minimum: 0 })
 
@@ -98,20 +105,16 @@ export const MentionsQuery = Type.Object(
   },
   ordered,
 )
+export type MentionsQuery = Static<typeof MentionsQuery>
 
 /** Query of the posts that quote a post. */
 export const QuotesQuery = queryOf({
   max_results: pageSize(pageSizes.quotes),
   pagination_token: PaginationToken,
-  exclude: Type.Optional(
-    Type.Array(Type.String({ enum: ["replies", "retweets"] }), {
-      minItems: 1,
-      uniqueItems: true,
-      description: "Comma-separated.",
-    }),
-  ),
+  exclude: listOf(["replies", "retweets"]),
   ...selection,
 })
+export type QuotesQuery = Static<typeof QuotesQuery>
 
 /** Query of the reposts of a post. */
 export const RepostsQuery = queryOf({
@@ -119,3 +122,4 @@ export const RepostsQuery = queryOf({
   pagination_token: PaginationToken,
   ...selection,
 })
+export type RepostsQuery = Static<typeof RepostsQuery>

@@ -8,6 +8,7 @@ export type TokenBody = Static<typeof TokenBody>
 
 /** Query of `POST /oauth2/token`, which may hold what belongs in the form. */
 export const TokenQuery = queryOf({ grant_type: Type.Optional(Type.String()) })
+export type TokenQuery = Static<typeof TokenQuery>
 
 /** Body of `POST /oauth2/token`, as a form. */
 export const TokenForm = Type.Object({ grant_type: Type.String({ enum: ["client_credentials"] }) })

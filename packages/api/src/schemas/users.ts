@@ -70,14 +70,17 @@ const userSelection = {
 
 /** Query of one user. */
 export const UserQuery = queryOf(userSelection)
+export type UserQuery = Static<typeof UserQuery>
 
 const upToMax = { minItems: 1, maxItems: usersLookedUpMax, description: "Comma-separated." }
 
 /** Query of users by id. */
 export const UsersQuery = queryOf({ ids: Type.Array(Id, upToMax), ...userSelection })
+export type UsersQuery = Static<typeof UsersQuery>
 
 /** Query of users by username. */
 export const UsersByQuery = queryOf({ usernames: Type.Array(Username, upToMax), ...userSelection })
+export type UsersByQuery = Static<typeof UsersByQuery>
 
 /** Query of a search for users. */
 export const UserSearchQuery = queryOf({
@@ -90,6 +93,7 @@ export const UserSearchQuery = queryOf({
   pagination_token: PaginationToken,
   ...userSelection,
 })
+export type UserSearchQuery = Static<typeof UserSearchQuery>
 
 /** Query of the users who reposted a post. */
 export const RepostersQuery = queryOf({

@@ -54,6 +54,7 @@ export type WebhooksBody = Static<typeof WebhooksBody>
 
 /** Members of a webhook to show. Accepted, but all are always shown. */
 export const WebhooksQuery = queryOf({ "webhook_config.fields": listOf(webhookConfigFields) })
+export type WebhooksQuery = Static<typeof WebhooksQuery>
 
 /** A webhook link of an app's filtered stream. */
 export const Link = Type.Object({
@@ -131,6 +132,7 @@ export const LinkDetailsQuery = queryOf({
   ),
   pagination_token: PaginationToken,
 })
+export type LinkDetailsQuery = Static<typeof LinkDetailsQuery>
 
 /** A webhook with the delivery status of its link, if it has one. */
 export const WebhookDetail = Type.Object({
@@ -164,6 +166,7 @@ export const WebhookDetailsQuery = queryOf({
   max_results: pageSize(ownPageSizes.webhookDetails),
   pagination_token: PaginationToken,
 })
+export type WebhookDetailsQuery = Static<typeof WebhookDetailsQuery>
 
 /** Delivery status of one link. */
 export const LinkDetailBody = Type.Object({ data: LinkDetail })
@@ -178,6 +181,8 @@ export const LinksQuery = queryOf({
   max_results: Type.Optional(Type.Integer({ minimum: pageSizes.links.min, maximum: pageSizes.links.max })),
   pagination_token: PaginationToken,
 })
+export type LinksQuery = Static<typeof LinksQuery>
 
 /** Query of a new link: the fields that its deliveries show. */
 export const CreateLinkQuery = queryOf(selection)
+export type CreateLinkQuery = Static<typeof CreateLinkQuery>

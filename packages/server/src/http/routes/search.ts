@@ -4,7 +4,6 @@ import { CountsBody, CountsQuery, PostsBody, SearchAllQuery, SearchRecentQuery }
 import type { FastifyReply, FastifyRequest } from "fastify"
 import type { Static } from "typebox"
 import { checkWindow, countedTimes, recentMs, searchSpan, spanOf } from "../../queries/search-window.ts"
-import type { Granularity } from "../../queries/search-counts.ts"
 import { appOf } from "../auth.ts"
 import { clientLeft, releaseWhen } from "../connections/client-left.ts"
 import type { HttpDeps, HttpServer } from "../deps.ts"
@@ -59,7 +58,7 @@ export function searchRoutes(
         endpoint,
         rule,
         span: spanOf(query),
-        granularity: (query.granularity ?? "hour") as Granularity,
+        granularity: query.granularity ?? "hour",
         ...countedTimes(query, nowMs, reachMs),
         ...pageTokenOf(query),
         parameters: boundParameters(query),
