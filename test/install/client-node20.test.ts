@@ -44,16 +44,17 @@ const program = `
     break
   }
 
-  const user = { parameters: { id: "7" } }
   const idsOf = async (pages) => {
     const found = []
     for await (const { data } of pages) found.push(data.map(({ id }) => id).join(""))
     return found
   }
-  seen.older = await idsOf(client.pages("userPosts", { ...user, query: { max_results: 5 } }))
-  const { meta } = await client.request("GET", "userPosts", { ...user, query: { max_results: 5 } })
-  const query = { max_results: 5, pagination_token: meta.next_token }
-  seen.newer = await idsOf(client.pages("userPosts", { ...user, query, direction: "newer" }))
+  seen.older = await idsOf(client.pages("userPosts", { parameters: { id: "7" }, query: { max_results: 5 } }))
+  const { meta } = await client.users.getPosts("7", { max_results: 5 })
+  const second = client.users.getPosts("7", { max_results: 5, pagination_token: meta.next_token })
+  seen.newer = await idsOf(second.pages({ direction: "newer" }))
+  seen.items = ""
+  for await (const { id } of second.items({ direction: "newer" })) seen.items += id
 
   await client.request("DELETE", "link", { parameters })
   endpoint.closeAllConnections()
@@ -78,5 +79,6 @@ test.each([20, 22])("the client works on Node %i, and the process ends by itself
     streamed: "a cat – 猫",
     older: ["76543", "21"],
     newer: ["21", "76543"],
+    items: "1234567",
   })
 })

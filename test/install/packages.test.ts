@@ -94,6 +94,15 @@ describe("@sluice/client", () => {
         (await client.request("GET", "rules")).data?.[0]?.value
       // @ts-expect-error: a rule's value is a text.
       export const wrong = async (): Promise<number | undefined> => (await client.request("GET", "rules")).data?.[0]?.value
+      export const shown = async (): Promise<readonly [number | undefined, number | undefined]> => {
+        const old = await client.posts.getById("1", { "tweet.fields": ["public_metrics"] })
+        const renamed = await client.posts.getById("1", { expansions: ["referenced_posts"] })
+        // @ts-expect-error: a name of the other vocabulary.
+        console.log(old.data?.referenced_posts)
+        // @ts-expect-error: there is no such field.
+        await client.posts.getById("1", { "tweet.fields": ["public_metric"] })
+        return [old.data?.public_metrics?.retweet_count, renamed.data?.public_metrics?.repost_count]
+      }
       console.log(typeof createClient, typeof ApiError)`
     await writeFile(join(path, "program.ts"), program)
     await mkdir(join(path, "out"))

@@ -1,6 +1,7 @@
 /** The client's operations, compared with the document of a real server. */
 import { readFileSync } from "node:fs"
 import { paths } from "@sluice/api"
+import { Client as XdkClient } from "@xdevplatform/xdk"
 import { parseSync } from "oxc-parser"
 import { afterAll, beforeAll, expect, test } from "vitest"
 import { startTestServer, type TestServer } from "../../../test/support/test-server.testing.ts"
@@ -63,6 +64,71 @@ test("every operation of the server is one of the client, and no other", async (
   const gone = known.filter((one) => !described.includes(one))
   expect(gone, `remove from \`Operations\` in ${file}, or describe the route in openapi.ts`).toEqual([])
 })
+
+type AnyMethod = (...given: readonly unknown[]) => Promise<unknown>
+
+/** Arguments of the methods that change what they are given; to any other an id, a body and options may look alike. */
+const argumentsOf: Readonly<Record<string, readonly unknown[]>> = { "rules.add": [[]], "rules.delete": [{ ids: [] }] }
+
+/** Methods that make requests of other methods. */
+const composed: ReadonlySet<string> = new Set(["rules.sync"])
+
+/** The methods of each operation, as `resource.method`, by the requests that they send. */
+async function methodsByOperation(): Promise<ReadonlyMap<string, readonly string[]>> {
+  const found = new Map<string, string[]>()
+  let method = ""
+  const recorder = createClient({
+    url: "",
+    async fetch(url, { method: verb }) {
+      // No path has a 7 of its own.
+      const path = url.replace(/\?.*/, "")
+      const name = Object.entries(paths).find(([, one]) => one.replaceAll(/:\w+/g, "7") === path)?.[0] ?? path
+      const operation = `${verb ?? "GET"} ${name}`
+      found.set(operation, [...(found.get(operation) ?? []), method])
+      return new Response("{}")
+    },
+  })
+  for (const name of ["stream", "matches"] as const) {
+    method = name
+    await recorder[name]({ reconnect: false }).next()
+  }
+  // The others are functions and the address.
+  const resources = Object.entries(recorder).filter((entry): entry is [string, object] => typeof entry[1] === "object")
+  for (const [resource, methods] of resources) {
+    for (const [name, call] of Object.entries(methods) as [string, AnyMethod][]) {
+      method = `${resource}.${name}`
+      if (!composed.has(method)) await call(...(argumentsOf[method] ?? [7, 7, 7]))
+    }
+  }
+  return found
+}
+
+test("each operation of the server is one method of a resource, and no other method exists", async () => {
+  const [described, methods] = [await operationsOfServer(), await methodsByOperation()]
+  const missing = described.filter((operation) => !methods.has(operation))
+  expect(missing, "add a method to packages/client/src/resources.ts").toEqual([])
+  expect([...methods.keys()].toSorted()).toEqual(described.toSorted())
+  const several = [...methods].filter(([, names]) => names.length > 1)
+  // The one operation whose body has forms of its own.
+  expect(several).toEqual([["POST rules", ["rules.add", "rules.delete", "rules.deleteAll"]]])
+})
+
+test("methods of X's paths have the names that they have in X's own SDK", async () => {
+  const sdk = new XdkClient({ bearerToken: "t" })
+  const methods = await methodsByOperation()
+  const unknown = [...methods].flatMap(([operation, names]) => {
+    const path = paths[operation.replace(/^\w+ /, "") as keyof typeof paths]
+    return path.startsWith("/2/") ? names.filter((name) => !isOfSdk(sdk, name)) : []
+  })
+  // X's SDK has `stream.posts`, `stream.getRules`, `stream.getRuleCounts` and `stream.updateRules`.
+  expect(unknown).toEqual(["stream", "rules.get", "rules.add", "rules.delete", "rules.deleteAll", "rules.getCounts"])
+})
+
+function isOfSdk(sdk: object, name: string): boolean {
+  const [resource = "", method = ""] = name.split(".")
+  const methods = (sdk as Readonly<Record<string, Readonly<Record<string, unknown>>>>)[resource]
+  return typeof methods?.[method] === "function"
+}
 
 test("health, descriptions and metrics are returned in their own formats", async () => {
   expect(await client.request("GET", "healthz")).toEqual({ status: "ok" })

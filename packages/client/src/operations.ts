@@ -1,78 +1,117 @@
 /** The operations of the API by the names of their paths: the body and the result of each. */
 import type {
   AddTroubleBody,
+  AppCredentialsBody,
+  AppsBody,
+  AttemptsQuery,
   ChangeLinkBody,
-  ChangeRulesBody,
   ChangeRuleTagBody,
+  ChangeRulesBody,
+  ChangeRulesQuery,
   CountsBody,
+  CountsQuery,
+  CreateAppBody,
   CreateBackfillBody,
+  CreateLinkQuery,
   CreateReplayBody,
+  CreateSessionBody,
+  CreateTokenBody,
   CreateWebhookBody,
+  CreatedTokenBody,
   DeadLettersBody,
+  DeadLettersQuery,
   DeletedBody,
   DescriptionBody,
-  FoundUsersBody,
   DisconnectStreamsBody,
+  Envelope,
+  FoundUsersBody,
+  IngestQuery,
   IngestedBody,
   LinkAttemptBody,
   LinkAttemptsBody,
-  LinksBody,
   LinkDetailBody,
   LinkDetailsBody,
+  LinkDetailsQuery,
+  LinksBody,
+  LinksQuery,
+  MentionsQuery,
+  OverviewBody,
+  PageMeta,
   PostByIdBody,
+  PostByIdQuery,
   PostsBody,
   PostsByIdBody,
+  PostsByIdQuery,
   ProvisionedBody,
+  QuotesQuery,
   RedeliverBody,
+  RedeliverMatchesBody,
   RedeliveredBody,
   RedeliveredMatchesBody,
-  RedeliverMatchesBody,
   ReplayBody,
   ReplayCreatedBody,
   ReplaysBody,
+  RepostersQuery,
+  RepostsQuery,
+  RevokedBody,
   RuleCostBody,
   RuleCountsBody,
-  RulesBody,
-  RulesChangedBody,
+  RuleCountsQuery,
   RuleDetailBody,
   RuleDetailsBody,
+  RuleDetailsQuery,
   RuleTestedBody,
-  AppCredentialsBody,
-  AppsBody,
-  CreateAppBody,
-  CreatedTokenBody,
-  CreateTokenBody,
-  RevokedBody,
-  TokensBody,
-  OverviewBody,
-  CreateSessionBody,
+  RulesBody,
+  RulesChangedBody,
+  RulesQuery,
+  SearchAllQuery,
+  SearchRecentQuery,
   SessionBody,
   SessionEndedBody,
   SigningKeyBody,
   StatusBody,
-  StreamsDisconnectedBody,
   StoredPostBody,
   StoredPostsBody,
+  StoredPostsQuery,
+  StreamsDisconnectedBody,
   TestRuleBody,
   TokenBody,
+  TokenQuery,
+  TokensBody,
   TroubleBody,
   TroublesBody,
   TroublesClearedBody,
   UserBody,
+  UserPostsQuery,
+  UserQuery,
+  UserSearchQuery,
   UsersBody,
+  UsersByQuery,
   UsersPageBody,
+  UsersQuery,
   WebhookBody,
-  WebhooksBody,
   WebhookDetailBody,
   WebhookDetailsBody,
+  WebhookDetailsQuery,
   WebhookValidBody,
+  WebhooksBody,
+  WebhooksQuery,
 } from "@sluice/api"
 import type { ParameterOf, paths } from "@sluice/api/paths"
 
-/** The result of an operation, as JSON unless its name is among `textOperations`, and its body. */
-interface Operation<Response, Body = never> {
+/** The result of an operation, as JSON unless its name is among `textOperations`, its body, and its query parameters. */
+interface Operation<Response, Body = never, Parameters = unknown> {
   readonly response: Response
   readonly body: Body
+  readonly parameters: Parameters
+}
+
+/** An operation that reads. */
+type Read<Response, Parameters = unknown> = Operation<Response, never, Parameters>
+
+/** Pages of a search lead to older posts only. A page may be short or empty; the last one has no `next_token`. */
+interface FoundPostsBody extends Omit<PostsBody, "meta"> {
+  readonly meta?: Omit<PageMeta, "previous_token">
 }
 
 /**
@@ -81,103 +120,106 @@ interface Operation<Response, Body = never> {
  */
 export interface Operations {
   /** A page for people. */
-  readonly home: { readonly GET: Operation<string> }
+  readonly home: { readonly GET: Read<string> }
   /** With the app's key and secret as `Authorization: Basic …` among the request's `headers`. */
-  readonly oauthToken: { readonly POST: Operation<TokenBody, URLSearchParams> }
+  readonly oauthToken: { readonly POST: Operation<TokenBody, URLSearchParams, TokenQuery> }
   readonly rules: {
-    readonly GET: Operation<RulesBody>
-    readonly POST: Operation<RulesChangedBody, ChangeRulesBody>
+    readonly GET: Read<RulesBody, RulesQuery>
+    readonly POST: Operation<RulesChangedBody, ChangeRulesBody | undefined, ChangeRulesQuery>
   }
-  readonly ruleCounts: { readonly GET: Operation<RuleCountsBody> }
-  readonly links: { readonly GET: Operation<LinksBody> }
-  readonly link: { readonly POST: Operation<ProvisionedBody>; readonly DELETE: Operation<DeletedBody> }
+  readonly ruleCounts: { readonly GET: Read<RuleCountsBody, RuleCountsQuery> }
+  readonly links: { readonly GET: Read<LinksBody, LinksQuery> }
+  readonly link: {
+    readonly POST: Operation<ProvisionedBody, never, CreateLinkQuery>
+    readonly DELETE: Operation<DeletedBody>
+  }
   readonly webhooks: {
-    readonly GET: Operation<WebhooksBody>
+    readonly GET: Read<WebhooksBody, WebhooksQuery>
     readonly POST: Operation<WebhookBody, CreateWebhookBody>
   }
   readonly webhook: { readonly PUT: Operation<WebhookValidBody>; readonly DELETE: Operation<DeletedBody> }
   readonly webhookReplay: { readonly POST: Operation<ReplayCreatedBody, CreateReplayBody> }
   /** With `ids`, at most 100, in the query. */
-  readonly postsById: { readonly GET: Operation<PostsByIdBody> }
-  readonly postById: { readonly GET: Operation<PostByIdBody> }
-  readonly users: { readonly GET: Operation<UsersBody> }
-  readonly user: { readonly GET: Operation<UserBody> }
-  readonly usersBy: { readonly GET: Operation<UsersBody> }
-  readonly userByUsername: { readonly GET: Operation<UserBody> }
-  readonly userSearch: { readonly GET: Operation<FoundUsersBody> }
+  readonly postsById: { readonly GET: Read<PostsByIdBody, PostsByIdQuery> }
+  readonly postById: { readonly GET: Read<PostByIdBody, PostByIdQuery> }
+  readonly users: { readonly GET: Read<UsersBody, UsersQuery> }
+  readonly user: { readonly GET: Read<UserBody, UserQuery> }
+  readonly usersBy: { readonly GET: Read<UsersBody, UsersByQuery> }
+  readonly userByUsername: { readonly GET: Read<UserBody, UserQuery> }
+  readonly userSearch: { readonly GET: Read<FoundUsersBody, UserSearchQuery> }
   /** With a token of a user. */
-  readonly me: { readonly GET: Operation<UserBody> }
-  readonly userPosts: { readonly GET: Operation<PostsBody> }
-  /** With a `query` in the query, and so the other searches. A page may be short or empty; the last one has no `next_token`. */
-  readonly searchRecent: { readonly GET: Operation<PostsBody> }
-  readonly searchAll: { readonly GET: Operation<PostsBody> }
+  readonly me: { readonly GET: Read<UserBody, UserQuery> }
+  readonly userPosts: { readonly GET: Read<PostsBody, UserPostsQuery> }
+  /** With a `query` in the query, and so the other searches. */
+  readonly searchRecent: { readonly GET: Read<FoundPostsBody, SearchRecentQuery> }
+  readonly searchAll: { readonly GET: Read<FoundPostsBody, SearchAllQuery> }
   /** Counts by the intervals of a page, which ascend; the next page is older. */
-  readonly countsRecent: { readonly GET: Operation<CountsBody> }
-  readonly countsAll: { readonly GET: Operation<CountsBody> }
-  readonly mentions: { readonly GET: Operation<PostsBody> }
-  readonly quotes: { readonly GET: Operation<PostsBody> }
-  readonly reposts: { readonly GET: Operation<PostsBody> }
+  readonly countsRecent: { readonly GET: Read<CountsBody, CountsQuery> }
+  readonly countsAll: { readonly GET: Read<CountsBody, CountsQuery> }
+  readonly mentions: { readonly GET: Read<PostsBody, MentionsQuery> }
+  readonly quotes: { readonly GET: Read<PostsBody, QuotesQuery> }
+  readonly reposts: { readonly GET: Read<PostsBody, RepostsQuery> }
   /** The users who reposted a post. A page may be short or empty; the last one has no `next_token`. */
-  readonly reposters: { readonly GET: Operation<UsersPageBody> }
-  /** The body is NDJSON: one envelope on each line. */
+  readonly reposters: { readonly GET: Read<UsersPageBody, RepostersQuery> }
+  /** The body is NDJSON, one envelope on each line, or a list of envelopes. */
   readonly posts: {
-    readonly GET: Operation<StoredPostsBody>
-    readonly POST: Operation<IngestedBody, string | Uint8Array>
+    readonly GET: Read<StoredPostsBody, StoredPostsQuery>
+    readonly POST: Operation<IngestedBody, string | Uint8Array | readonly Envelope[], Omit<IngestQuery, "ack">>
   }
-  readonly post: { readonly GET: Operation<StoredPostBody> }
-  readonly ruleDetails: { readonly GET: Operation<RuleDetailsBody> }
+  readonly post: { readonly GET: Read<StoredPostBody> }
+  readonly ruleDetails: { readonly GET: Read<RuleDetailsBody, RuleDetailsQuery> }
   readonly ruleDetail: { readonly PATCH: Operation<RuleDetailBody, ChangeRuleTagBody> }
-  readonly linkDetails: { readonly GET: Operation<LinkDetailsBody> }
+  readonly linkDetails: { readonly GET: Read<LinkDetailsBody, LinkDetailsQuery> }
   readonly linkDetail: {
-    readonly GET: Operation<LinkDetailBody>
+    readonly GET: Read<LinkDetailBody>
     readonly PATCH: Operation<LinkDetailBody, ChangeLinkBody>
   }
-  readonly attempts: { readonly GET: Operation<LinkAttemptsBody> }
-  readonly attempt: { readonly GET: Operation<LinkAttemptBody> }
-  readonly deadLetters: { readonly GET: Operation<DeadLettersBody> }
+  readonly attempts: { readonly GET: Read<LinkAttemptsBody, AttemptsQuery> }
+  readonly attempt: { readonly GET: Read<LinkAttemptBody> }
+  readonly deadLetters: { readonly GET: Read<DeadLettersBody, DeadLettersQuery> }
   readonly redeliver: { readonly POST: Operation<RedeliveredBody, RedeliverBody> }
   readonly redeliverMatches: { readonly POST: Operation<RedeliveredMatchesBody, RedeliverMatchesBody> }
   readonly replays: {
-    readonly GET: Operation<ReplaysBody>
+    readonly GET: Read<ReplaysBody>
     readonly POST: Operation<ReplayBody, CreateBackfillBody>
   }
   readonly replay: { readonly DELETE: Operation<ReplayBody> }
-  readonly webhookDetails: { readonly GET: Operation<WebhookDetailsBody> }
-  readonly webhookDetail: { readonly GET: Operation<WebhookDetailBody> }
+  readonly webhookDetails: { readonly GET: Read<WebhookDetailsBody, WebhookDetailsQuery> }
+  readonly webhookDetail: { readonly GET: Read<WebhookDetailBody> }
   readonly signingKey: {
-    readonly GET: Operation<SigningKeyBody>
+    readonly GET: Read<SigningKeyBody>
     readonly POST: Operation<SigningKeyBody>
   }
-  readonly ruleCost: { readonly GET: Operation<RuleCostBody> }
+  readonly ruleCost: { readonly GET: Read<RuleCostBody> }
   /** Only on a server for development; 403 elsewhere. */
   readonly troubles: {
-    readonly GET: Operation<TroublesBody>
+    readonly GET: Read<TroublesBody>
     readonly POST: Operation<TroubleBody, AddTroubleBody>
     readonly DELETE: Operation<TroublesClearedBody>
   }
   readonly trouble: { readonly DELETE: Operation<TroublesClearedBody> }
   readonly troubleDisconnect: { readonly POST: Operation<StreamsDisconnectedBody, DisconnectStreamsBody> }
   readonly ruleTest: { readonly POST: Operation<RuleTestedBody, TestRuleBody> }
-  readonly overview: { readonly GET: Operation<OverviewBody> }
-  readonly apps: { readonly GET: Operation<AppsBody>; readonly POST: Operation<AppCredentialsBody, CreateAppBody> }
+  readonly overview: { readonly GET: Read<OverviewBody> }
+  readonly apps: { readonly GET: Read<AppsBody>; readonly POST: Operation<AppCredentialsBody, CreateAppBody> }
   readonly app: { readonly DELETE: Operation<RevokedBody> }
   readonly rotateApp: { readonly POST: Operation<AppCredentialsBody> }
   readonly tokens: {
-    readonly GET: Operation<TokensBody>
+    readonly GET: Read<TokensBody>
     readonly POST: Operation<CreatedTokenBody, CreateTokenBody>
   }
   readonly token: { readonly DELETE: Operation<RevokedBody> }
   readonly session: {
-    readonly GET: Operation<SessionBody>
+    readonly GET: Read<SessionBody>
     readonly POST: Operation<SessionBody, CreateSessionBody>
     readonly DELETE: Operation<SessionEndedBody>
   }
-  readonly openapi: { readonly GET: Operation<DescriptionBody> }
-  readonly dialectOpenapi: { readonly GET: Operation<DescriptionBody> }
-  readonly healthz: { readonly GET: Operation<StatusBody> }
-  readonly readyz: { readonly GET: Operation<StatusBody> }
+  readonly openapi: { readonly GET: Read<DescriptionBody> }
+  readonly dialectOpenapi: { readonly GET: Read<DescriptionBody> }
+  readonly healthz: { readonly GET: Read<StatusBody> }
+  readonly readyz: { readonly GET: Read<StatusBody> }
   /** Metrics in the format of Prometheus. */
-  readonly metrics: { readonly GET: Operation<string> }
+  readonly metrics: { readonly GET: Read<string> }
 }
 
 /** Operations whose responses are text. */
@@ -198,6 +240,23 @@ export type PagedName = {
 export type ResponseOf<Name extends keyof Operations, Method extends keyof Operations[Name]> =
   Operations[Name][Method] extends Operation<infer Response, unknown> ? Response : never
 
+/** The body of an operation; `never` when it has none. */
+export type BodyOf<Name extends keyof Operations, Method extends keyof Operations[Name]> =
+  Operations[Name][Method] extends Operation<unknown, infer Body> ? Body : never
+
+/** The query parameters of an operation, by the API's names. */
+export type ParametersOf<Name extends keyof Operations, Method extends keyof Operations[Name]> =
+  Operations[Name][Method] extends Operation<unknown, unknown, infer Parameters> ? Given<Parameters> : never
+
+/** Parameters as a caller gives them: any may be `undefined` that may be left out. */
+type Given<Parameters> = {
+  readonly [Name in keyof Parameters]: object extends Pick<Parameters, Name>
+    ? Unchanging<Parameters[Name]> | undefined
+    : Unchanging<Parameters[Name]>
+}
+
+type Unchanging<Value> = Value extends readonly (infer Item)[] ? readonly Item[] : Value
+
 /** Headers by name. */
 export type RequestHeaders = Readonly<Record<string, string>>
 
@@ -206,12 +265,16 @@ export type Query =
   | string
   | Readonly<Record<string, string | number | boolean | readonly (string | number)[] | undefined>>
 
-/** Options of any request. */
-export interface CommonOptions {
-  readonly query?: Query | undefined
+/** Options of any request, apart from what it asks for. */
+export interface SendingOptions {
   readonly signal?: AbortSignal | undefined
   /** More headers, for this request. */
   readonly headers?: RequestHeaders | undefined
+}
+
+/** Options of any request. */
+export interface CommonOptions extends SendingOptions {
+  readonly query?: Query | undefined
 }
 
 /** Options of a request for pages. */
@@ -227,12 +290,11 @@ type WithParameters<Name extends keyof Operations> = [ParameterOf<(typeof paths)
   ? unknown
   : { readonly parameters: Readonly<Record<ParameterOf<(typeof paths)[Name]>, string>> }
 
-type WithBody<Name extends keyof Operations, Method extends keyof Operations[Name]> =
-  Operations[Name][Method] extends Operation<unknown, infer Body>
-    ? [Body] extends [never]
-      ? unknown
-      : { readonly body: Body }
-    : never
+type WithBody<Name extends keyof Operations, Method extends keyof Operations[Name]> = [BodyOf<Name, Method>] extends [
+  never,
+]
+  ? unknown
+  : { readonly body: BodyOf<Name, Method> }
 
 /** The options of an operation; required ones make the argument mandatory. */
 export type OptionsOf<

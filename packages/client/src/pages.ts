@@ -1,7 +1,7 @@
 import { badResponse } from "./errors.ts"
 
 /** The part of a page that leads to its neighbours. */
-interface Page {
+export interface Page {
   readonly meta?: { readonly next_token?: string | undefined; readonly previous_token?: string | undefined } | undefined
 }
 

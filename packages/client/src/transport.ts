@@ -28,7 +28,7 @@ export interface ClientOptions {
 
 /** Options of a request. */
 export interface TransportOptions extends CommonOptions {
-  /** Text and bytes are sent as NDJSON, search parameters as a form, anything else as JSON. */
+  /** Text, bytes and lists, one item a line, are sent as NDJSON; search parameters as a form, anything else as JSON. */
   readonly body?: unknown
 }
 
@@ -106,6 +106,7 @@ async function orApiError<Result>(
 function bodyOf(body: unknown): { readonly type: string; readonly body: string | Uint8Array<ArrayBuffer> } | undefined {
   if (body === undefined) return undefined
   if (typeof body === "string") return { type: "application/x-ndjson", body }
+  if (Array.isArray(body)) return bodyOf(body.map((item) => `${JSON.stringify(item)}\n`).join(""))
   if (body instanceof Uint8Array) return { type: "application/x-ndjson", body: body as Uint8Array<ArrayBuffer> }
   if (body instanceof URLSearchParams) return { type: "application/x-www-form-urlencoded", body: body.toString() }
   return { type: "application/json", body: JSON.stringify(body) }

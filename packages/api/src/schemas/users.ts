@@ -101,6 +101,7 @@ export const RepostersQuery = queryOf({
   pagination_token: PaginationToken,
   ...userSelection,
 })
+export type RepostersQuery = Static<typeof RepostersQuery>
 
 /** Path parameters of the route of one user by username. */
 export const UsernameParams = exactly({ username: Username })
