@@ -36,10 +36,8 @@ for await (const { body } of postsAfter(lastAtMs)) {
 
 /** Adds the bot's rule, unless the app has it. */
 async function addRule(value: string): Promise<void> {
-  for await (const { data } of client.pages("rules")) {
-    if (data?.some((rule) => rule.value === value && rule.tag === tag) === true) return
-  }
-  await client.request("POST", "rules", { body: { add: [{ value, tag }] } })
+  for await (const rule of client.rules.get().items()) if (rule.value === value && rule.tag === tag) return
+  await client.rules.add([{ value, tag }])
 }
 
 /** The posts that were greeted, of which the file keeps the newest 10,000, and when the last one was. */

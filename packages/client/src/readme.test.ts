@@ -16,6 +16,7 @@ import type { RepeatStore } from "./receiver/repeats.ts"
 
 const resources = new AsyncDisposableStack()
 let directory: string
+let readme: string
 let examples: readonly string[]
 let app: TestServer["app"]
 let client: Client
@@ -25,7 +26,7 @@ beforeAll(async () => {
   const server = resources.use(await startTestServer({ "log-level": "error" }))
   app = server.app
   client = createClient({ url: server.url, token: app.bearer_token })
-  const readme = await readFile(new URL("../README.md", import.meta.url), "utf8")
+  readme = await readFile(new URL("../README.md", import.meta.url), "utf8")
   examples = Array.from(readme.matchAll(/```ts\n(.+?)```/gs), ([, code = ""]) =>
     code
       .replace('"@sluice/client"', JSON.stringify(new URL("index.ts", import.meta.url).href))
@@ -66,6 +67,16 @@ async function firstLine(child: ChildProcessByStdio<null, Readable, null>): Prom
   return undefined
 }
 
+test("the table of resources has every method, and no other", () => {
+  const rows = readme.matchAll(/^\| `(\w+)` +\| (.*\|.*) \|$/gm)
+  const named = Array.from(rows, ([, resource = "", methods = ""]) =>
+    Array.from(methods.matchAll(/`(\w+)`/g), ([, method = ""]) => `${resource}.${method}`),
+  ).flat()
+  const resources = Object.entries(client).filter((entry): entry is [string, object] => typeof entry[1] === "object")
+  const methods = resources.flatMap(([resource, own]) => Object.keys(own).map((method) => `${resource}.${method}`))
+  expect(named.toSorted()).toEqual(methods.toSorted())
+})
+
 test("the examples of the client work as written", async () => {
   const env = { TOKEN: app.bearer_token }
   const printed = async (text: string): Promise<string> => {
@@ -73,10 +84,20 @@ test("the examples of the client work as written", async () => {
     const [lines] = await Promise.all([textOf(child.stdout), once(child, "exit")])
     return lines
   }
-  expect(await printed('client.pages("rules")')).toMatch(/^\d+ cat has:images\n$/)
-  const posts = Array.from({ length: 7 }, (_, at) => ({ data: { id: String(at + 11), text: "a fox", author_id: "7" } }))
-  await client.request("POST", "posts", { body: posts.map((post) => JSON.stringify(post)).join("\n") })
-  expect(await printed('direction: "newer"')).toBe("12 11\n17 16 15 14 13\n")
+  expect(await printed("client.rules.add(")).toMatch(/^\d+ cat has:images\n$/)
+  const user = { id: "7", name: "NASA", username: "NASA", description: "There's space for everybody." }
+  const posts = Array.from({ length: 7 }, (_, at) => ({
+    data: { id: String(at + 11), text: "a fox", author_id: "7", public_metrics: { retweet_count: at } },
+    includes: { users: [user] },
+  }))
+  await client.posts.send(posts)
+  expect(await printed("client.users.getByUsername(")).toBe(
+    "There's space for everybody. 2 Could not find tweet with ids: [999].\n",
+  )
+  const found = "a fox\n".repeat(7)
+  expect(await printed('direction: "newer"')).toBe(`${found}12 11\n17 16 15 14 13\n`)
+  expect(await printed("repost_count")).toBe("0 0\n")
+  expect(await printed('client.pages("deadLetters"')).toBe("0\n5\n")
   expect(await printed("client.rules.sync(")).toBe("2 1 0\n")
   expect(await printed("withRetries(")).toMatch(/^400 Invalid Request: .*max_results.* \[\]\n1\n$/)
   expect(await firstLine(await start(exampleWith("client.stream("), env))).toMatch(
