@@ -72,8 +72,8 @@ test("the table of resources has every method, and no other", () => {
   const named = Array.from(rows, ([, resource = "", methods = ""]) =>
     Array.from(methods.matchAll(/`(\w+)`/g), ([, method = ""]) => `${resource}.${method}`),
   ).flat()
-  const resources = Object.entries(client).filter((entry): entry is [string, object] => typeof entry[1] === "object")
-  const methods = resources.flatMap(([resource, own]) => Object.keys(own).map((method) => `${resource}.${method}`))
+  const found = Object.entries(client).filter((entry): entry is [string, object] => typeof entry[1] === "object")
+  const methods = found.flatMap(([resource, own]) => Object.keys(own).map((method) => `${resource}.${method}`))
   expect(named.toSorted()).toEqual(methods.toSorted())
 })
 
