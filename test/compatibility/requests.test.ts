@@ -373,6 +373,7 @@ test("versioning: X's API is under /2, and Sluice's additions are under /sluice/
     "/sluice/v1/posts",
     "/sluice/v1/posts/{post_id}",
     "/sluice/v1/replays",
+    "/sluice/v1/replays/{job_id}",
     "/sluice/v1/rules",
     "/sluice/v1/rules/cost",
     "/sluice/v1/rules/test",

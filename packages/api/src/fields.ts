@@ -270,9 +270,9 @@ export const selectableNames = {
 } as const satisfies Readonly<Record<string, SelectableNames>>
 
 /** Names of `expansions` where users are the data. */
-export const selectableUserExpansions: SelectableNames = selectable(
+export const selectableUserExpansions = selectable(
   "expansions",
-  [...userExpansions, ...Object.keys(newNames.userExpansions)].toSorted(),
+  [...userExpansions, ...namesOf(newNames.userExpansions)].toSorted(),
   newNames.userExpansions,
 )
 
@@ -297,7 +297,7 @@ export function vocabularyOf(request: {
 }
 
 /** A name that only the newer vocabulary has for an expansion. */
-type NewExpansion = keyof (typeof newNames)["expansions"]
+type NewExpansion = keyof (typeof newNames)["expansions"] | keyof (typeof newNames)["userExpansions"]
 
 /**
  * The vocabulary in which a request of this type is answered, as `vocabularyOf` decides it: both when the type leaves it open,

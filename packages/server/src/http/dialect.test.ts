@@ -212,11 +212,11 @@ describe("rules", () => {
     expect(given.status).toBe(200)
     expect(given.body).toEqual({
       data: [{ id: "1", spans: [{ operator: "cat", where: "text", start: 2, end: 5 }] }],
-      meta: { tested: 2, matched: 1, share: 0.5 },
+      meta: { tested: 2, matched: 1, share: 0.5, cost: 5 },
       warnings: [],
     })
     const recent = await at.send("POST", paths.ruleTest, { value: "cat", recent: 10 })
-    expect(recent.body).toEqual({ data: [], meta: { tested: 0, matched: 0, share: 0 }, warnings: [] })
+    expect(recent.body).toEqual({ data: [], meta: { tested: 0, matched: 0, share: 0, cost: 5 }, warnings: [] })
     const bad = await at.send("POST", paths.ruleTest, { value: "form:x", recent: 10 })
     expect(bad.status).toBe(400)
     expect(bad.body).toMatchObject({ title: "UnprocessableEntity", errors: [{ value: "form:x" }] })

@@ -258,8 +258,8 @@ describe("JSON of another shape", () => {
     expect(response.body).toEqual(
       faultsBody([
         {
-          message: "Send either `posts` or `recent`, to say what the rule is tried on",
-          parameters: { posts: [], recent: [] },
+          message: "Send one of `posts`, `recent` and `since`, to say what the rule is tried on",
+          parameters: { posts: [], recent: [], since: [] },
         },
       ]),
     )

@@ -113,7 +113,7 @@ function requestOf(endpoint: string, query: Query, defaultSize: number): Related
 
 function pageOf(
   endpoint: string,
-  query: Static<typeof RepostersQuery> & Pick<Query, "start_time" | "end_time" | "since_id" | "until_id">,
+  query: Pick<Query, "max_results" | "pagination_token" | "start_time" | "end_time" | "since_id" | "until_id">,
   defaultSize: number,
 ): Omit<RelatedPostsRequest, "selection"> {
   return {

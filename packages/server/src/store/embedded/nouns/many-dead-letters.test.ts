@@ -60,7 +60,7 @@ class Loaded {
     writes.trimMatches(appId, { beforeMs: 2, limit: this.#last })
     this.#db.exec(`
       WITH RECURSIVE number (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM number WHERE value < ${deadLetters})
-      INSERT INTO replays SELECT value, 200, 2, ${linkId}, 0, 0, 0, 0, 0, 0, 0, 'complete', 0, 0 FROM number`)
+      INSERT INTO replays SELECT value, 200, 2, ${linkId}, 0, 0, 0, 0, 0, 0, 0, 'complete', 0, 0, NULL, NULL, NULL FROM number`)
   }
 
   transaction(work: () => unknown): void {
