@@ -95,7 +95,7 @@ export function indexTerms(post: Facts): readonly string[] {
  * `includes`, which a post with too many others has, too.
  */
 export function indexTermsOf(envelope: RuleEnvelope): readonly string[] {
-  const places = new OpenPlaces()
+  places.isOpen = false
   const terms = indexTerms(readPost(envelope, { mode: "search", earlier: places }))
   const open = places.isOpen && terms[0] !== cutTerm ? [openPlaceTerm] : []
   return [...terms, ...open, ...termsOfIncluded(envelope)]
@@ -109,6 +109,9 @@ class OpenPlaces extends EarlierPosts {
     this.isOpen = true
   }
 }
+
+/** One for all posts: each has 64 KiB for links. */
+const places = new OpenPlaces()
 
 /** The tokens of the zone, also without their skin tones. */
 function* wordsOfZone(post: Facts, zone: Zone): Iterable<string> {
