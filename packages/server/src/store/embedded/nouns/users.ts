@@ -18,9 +18,10 @@ export function createUserObjectReads(db: DatabaseSync): SyncReads<UserReads> {
     db,
     `SELECT ${selected} FROM json_each(?) AS given CROSS JOIN user_objects ON user_objects.id = given.value`,
   )
-  const byName = prepare<UserObjectRow>(
+  const byNames = prepare<UserObjectRow>(
     db,
-    `SELECT ${selected} FROM user_objects WHERE user_objects.username = ? ORDER BY seen_at_ms DESC, user_objects.id DESC LIMIT 1`,
+    `SELECT ${selected} FROM json_each(?) AS given
+     CROSS JOIN user_objects ON user_objects.username = given.value AND ${isOwner}`,
   )
   const byPrefix = prepare<UserObjectRow>(
     db,
@@ -42,7 +43,7 @@ export function createUserObjectReads(db: DatabaseSync): SyncReads<UserReads> {
   const usersById = (ids: readonly UserId[]): readonly FoundUser[] => byIds.all(`[${ids.join(",")}]`).map(foundUser)
   return {
     usersById,
-    usersByName: (usernames) => usernames.flatMap((username) => byName.all(username)).map(foundUser),
+    usersByName: (usernames) => byNames.all(JSON.stringify(usernames)).map(foundUser),
     usersByPrefix({ prefix, after, limit }) {
       const from = after === undefined ? undefined : usernameOf.get(BigInt(after))?.username
       const rows =
