@@ -62,7 +62,7 @@ async function countInIndex(
     if (!(await isExactWithin(search, range, deps))) return undefined
     const tail = await readTail(deps)
     if (tail === undefined) return undefined
-    const counts = [...(await deps.index.count(search.query, edges))]
+    const counts = [...(await deps.index.count(search.queryWithoutCut, edges))]
     // A post that was indexed meanwhile would be counted twice.
     if ((await deps.index.position()) !== position) continue
     for (const post of tail.values()) {

@@ -1,11 +1,12 @@
-/** Counts of a partition by interval, in few statements. */
-import type { PartitionReader, PartitionSearch } from "./partition-search.ts"
-
 /**
- * Most posts, for each interval, whose ids are read to count them. Ours: one statement for each interval takes longer than
- * that.
+ * Counts of a partition by interval, in one pass over the posts that are found.
+ *
+ *     intervals   ├──┤────┼────┼────┼─┤      of one length, but for those at the ends
+ *     steps       ├────┼────┼────┼────┼      the step of a post is one division
+ *
+ * A statement for each interval took three times as long: FTS5 reads a list of posts from its beginning on.
  */
-const idsPerIntervalMax = 100
+import type { PartitionReader, PartitionSearch, Steps } from "./partition-search.ts"
 
 /** A partition whose ids lie between `least` and `greatest`. */
 export interface BoundedPartition {
@@ -14,29 +15,42 @@ export interface BoundedPartition {
   readonly greatest: bigint
 }
 
+/** Ids from `from` up to `to`, exclusive, and where their count belongs. */
+interface Interval {
+  readonly index: number
+  readonly from: bigint
+  readonly to: bigint
+}
+
 /** Adds the posts of a partition to the counts of the intervals `edges[i] <= id < edges[i + 1]`. */
 export async function countIntervals(
   search: PartitionSearch,
   { reader, least, greatest }: BoundedPartition,
   { edges, counts }: { readonly edges: readonly bigint[]; readonly counts: number[] },
 ): Promise<void> {
-  const add = (index: number, count: number): void => void (counts[index] = (counts[index] ?? 0) + count)
   const intervals = counts
-    .map((_, index) => ({ index, above: (edges[index] ?? 0n) - 1n, upTo: (edges[index + 1] ?? 0n) - 1n }))
-    .filter(({ above, upTo }) => above < upTo && above < greatest && upTo >= least)
-  const [first, last] = [intervals[0], intervals.at(-1)]
-  if (first === undefined || last === undefined) return
-  const all = { above: first.above, upTo: last.upTo }
-  const total = await search.count(reader, all)
-  if (first === last) {
-    add(first.index, total)
-  } else if (total <= idsPerIntervalMax * intervals.length) {
-    let next = 0
-    for (const id of await search.find(reader, { ...all, direction: "newer", limit: total })) {
-      while (BigInt(id) > (intervals[next] ?? last).upTo) next += 1
-      add((intervals[next] ?? last).index, 1)
-    }
-  } else {
-    for (const { index, ...interval } of intervals) add(index, await search.count(reader, interval))
+    .map((_, index): Interval => ({ index, from: edges[index] ?? 0n, to: edges[index + 1] ?? 0n }))
+    .filter(({ from, to }) => from < to && from <= greatest && to > least)
+  const steps = stepsOf(intervals)
+  const passes = steps === undefined ? intervals.map((one) => [one]) : [intervals]
+  for (const pass of passes) {
+    const [first, last] = [pass[0], pass.at(-1)]
+    if (first === undefined || last === undefined) continue
+    const range = { above: first.from - 1n, upTo: last.to - 1n }
+    const tally = await search.tally(reader, range, steps ?? { from: first.from, length: first.to - first.from })
+    for (const [at, { index }] of pass.entries()) counts[index] = (counts[index] ?? 0) + (tally.get(at) ?? 0)
   }
+}
+
+/** The steps of which each interval is one; undefined when the intervals are not of one length. */
+function stepsOf(intervals: readonly Interval[]): Steps | undefined {
+  const [first, second] = intervals
+  if (first === undefined || second === undefined) return undefined
+  const lengths = intervals.map(({ from, to }) => to - from)
+  const length = lengths.slice(0, 2).reduce((a, b) => (a > b ? a : b))
+  const areOfOneLength = lengths.every((one, at) =>
+    at === 0 || at === lengths.length - 1 ? one <= length : one === length,
+  )
+  const areNeighbours = intervals.every(({ from }, at) => at === 0 || intervals[at - 1]?.to === from)
+  return areOfOneLength && areNeighbours ? { from: second.from - length, length } : undefined
 }

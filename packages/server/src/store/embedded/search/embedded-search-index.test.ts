@@ -63,6 +63,22 @@ test("a query that is nested deeper than FTS5 reads finds the posts of many wind
   expect(await index.count(nested, [from, to])).toEqual([within.length])
 })
 
+test("more posts than one statement counts are each counted once, in the interval of their ids", async () => {
+  await using index = await openEmbeddedSearchIndex(join(directory.path, "search.db"), { termsVersion: 1 })
+  const ids = Array.from({ length: 25_000 }, (_, number) => idOfDay(0) + BigInt(number))
+  await index.add(
+    ids.map((id) => ({ id: String(id) as PostId, terms: [id % 5n === 0n ? "t:a" : "t:b"] })),
+    at(1),
+  )
+  const edges = [0n, 9_000n, 19_000n, 29_000n].map((number) => idOfDay(0) + number)
+  expect(await index.count(everything, edges)).toEqual([9_000, 10_000, 6_000])
+  expect(await index.count(everything, [0n, ...edges])).toEqual([0, 9_000, 10_000, 6_000])
+  const every5th = ids.filter((id) => id % 5n === 0n)
+  const within = (from: bigint, to: bigint) => every5th.filter((id) => id >= from && id < to).length
+  const expected = edges.slice(1).map((to, interval) => within(edges[interval] ?? 0n, to))
+  expect(await index.count({ kind: "term", term: "t:a" }, edges)).toEqual(expected)
+})
+
 test("a thread opens the index of the store that it was granted access to", async () => {
   await using index = await opener.openSearchIndex({ file: storeFile(directory.path) }, settings)
   await index.add([{ id: "5" as PostId, terms: ["t:a"] }], at(1))

@@ -145,7 +145,8 @@ class EmbeddedSearchIndex implements SearchIndex {
   #readerOf(open: OpenFile, { from }: SearchPartition): PartitionReader {
     return {
       find: (expression, range) => this.#reading(open, from, ({ tables }) => tables.find(from, expression, range), []),
-      count: (expression, range) => this.#reading(open, from, ({ tables }) => tables.count(from, expression, range), 0),
+      tally: (expression, range, steps) =>
+        this.#reading(open, from, ({ tables }) => tables.tally(from, expression, range, steps), { steps: [] }),
     }
   }
 

@@ -10,28 +10,51 @@ import { matchExpression } from "./match-expression.ts"
 export interface PartitionReader {
   /** Ids that an expression of FTS5 finds. */
   find(expression: string, range: SearchRange): Promise<readonly PostId[]>
-  count(expression: string, range: IdRange): Promise<number>
+  /** As many posts as a statement counts, the oldest first. */
+  tally(expression: string, range: IdRange, steps: Steps): Promise<Tally>
 }
 
 /** Ids above `above` up to `upTo`. */
-type IdRange = Pick<SearchRange, "above" | "upTo">
+export type IdRange = Pick<SearchRange, "above" | "upTo">
+
+/** Steps of ids of one length, from `from` on. */
+export interface Steps {
+  readonly from: bigint
+  readonly length: bigint
+}
+
+/** The numbers of posts by step. */
+export interface Tally {
+  readonly steps: readonly { readonly step: number; readonly count: number }[]
+  /** The last post that was counted, when there may be more. */
+  readonly stoppedAt?: bigint
+}
 
 /** A query that is read in one partition after the other. */
 export interface PartitionSearch {
   /** Ids within a range, in the order of its direction. */
   find(partition: PartitionReader, range: SearchRange): Promise<readonly PostId[]>
-  count(partition: PartitionReader, range: IdRange): Promise<number>
+  /** The number of posts within a range by step; steps without posts are absent. */
+  tally(partition: PartitionReader, range: IdRange, steps: Steps): Promise<ReadonlyMap<number, number>>
 }
 
 /** Prepares a query. */
 export function searchFor(query: IndexQuery): PartitionSearch {
   const folded = tokenQuery(query)
-  if (folded === false) return { find: async () => [], count: async () => 0 }
+  if (folded === false) return { find: async () => [], tally: async () => new Map() }
   const expression = matchExpression(folded)
   if (expression === undefined) return new NestedSearch(query)
   return {
     find: (partition, range) => partition.find(expression, range),
-    count: (partition, range) => partition.count(expression, range),
+    async tally(partition, { above: begin, upTo }, steps) {
+      const counts = new Map<number, number>()
+      for (let above: bigint | undefined = begin; above !== undefined;) {
+        const tally: Tally = await partition.tally(expression, { above, upTo }, steps)
+        for (const { step, count } of tally.steps) counts.set(step, (counts.get(step) ?? 0) + count)
+        above = tally.stoppedAt
+      }
+      return counts
+    },
   }
 }
 
@@ -72,8 +95,17 @@ class NestedSearch implements PartitionSearch {
     }
   }
 
-  async count(partition: PartitionReader, range: IdRange): Promise<number> {
-    return (await this.find(partition, { ...range, direction: "newer", limit: Infinity })).length
+  async tally(
+    partition: PartitionReader,
+    range: IdRange,
+    { from, length }: Steps,
+  ): Promise<ReadonlyMap<number, number>> {
+    const counts = new Map<number, number>()
+    for (const id of await this.find(partition, { ...range, direction: "newer", limit: Infinity })) {
+      const step = Number((BigInt(id) - from) / length)
+      counts.set(step, (counts.get(step) ?? 0) + 1)
+    }
+    return counts
   }
 
   /** Those of successive ids of a partition of which the query holds. */

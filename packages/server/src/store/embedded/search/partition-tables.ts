@@ -5,9 +5,13 @@ import type { PostId } from "../../../model/ids.ts"
 import type { SearchRange } from "../../search-index.ts"
 import { tokenSigns, type Token } from "../../search-terms.ts"
 import { prepare, type Statement } from "../connection/statements.ts"
+import type { IdRange, Steps, Tally } from "./partition-search.ts"
 
 /** Most statements that are kept prepared. Ours: those of some hundred partitions. */
 const statementsMax = 500
+
+/** Most posts that one statement counts. Ours: some milliseconds. */
+const talliedMax = 10_000
 
 /** The tables of one connection. A partition goes by the id with which it begins. */
 export class PartitionTables {
@@ -57,10 +61,27 @@ export class PartitionTables {
     return this.#prepared<{ id: PostId }>(sql).all(expression, above, upTo, limit).map(idOf)
   }
 
-  count(from: bigint, expression: string, { above, upTo }: Pick<SearchRange, "above" | "upTo">): number {
+  /** Counts the first posts of a range, at most `talliedMax`. */
+  tally(from: bigint, expression: string, { above, upTo }: IdRange, steps: Steps): Tally {
     const table = nameOf(from)
-    const sql = `SELECT count(*) AS count FROM ${table} WHERE ${table} MATCH ? AND rowid > ? AND rowid <= ?`
-    return this.#prepared<{ count: number }>(sql).get(expression, above, upTo)?.count ?? 0
+    // Without a bound the rows of a day would be sorted in memory. The inner rows come in the order of their ids.
+    const sql = `SELECT CAST ((rowid - ?4) / ?5 AS INTEGER) AS step, count(*) AS count, CAST (max(rowid) AS TEXT) AS last
+      FROM (SELECT rowid FROM ${table} WHERE ${table} MATCH ?1 AND rowid > ?2 AND rowid <= ?3 ORDER BY rowid LIMIT ?6)
+      GROUP BY step ORDER BY step`
+    const rows = this.#prepared<{ step: number; count: number; last: string }>(sql).all(
+      expression,
+      above,
+      upTo,
+      steps.from,
+      steps.length,
+      talliedMax,
+    )
+    const tallied = rows.reduce((sum, { count }) => sum + count, 0)
+    const last = rows.at(-1)?.last
+    return {
+      steps: rows.map(({ step, count }) => ({ step, count })),
+      ...(tallied === talliedMax && last !== undefined && { stoppedAt: BigInt(last) }),
+    }
   }
 
   #prepared<Row>(sql: string): Statement<Row> {
