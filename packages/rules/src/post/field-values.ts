@@ -1,5 +1,6 @@
 /** The values and texts of a post's fields, each with its source. */
 
+import { isAscii } from "../text/fold.ts"
 import { foldFor, type Mode } from "../text/mode.ts"
 import { tokenise, type TextKind, type Token } from "../text/tokenise.ts"
 
@@ -47,8 +48,14 @@ export type Passage = { readonly where: FieldSource; readonly tokens: readonly T
 /** The text, tokenised and folded for the mode. */
 export function passageOf(mode: Mode, where: FieldSource, text: string, kind: TextKind): Passage {
   const tokens = tokenise(text, kind)
-  if (mode === "stream") return { where, tokens }
-  return { where, tokens: tokens.map((token) => ({ ...token, text: foldFor(mode, token.text) })) }
+  if (mode === "stream" || isAscii(text)) return { where, tokens }
+  return { where, tokens: tokens.map((token) => foldedFor(mode, token)) }
+}
+
+/** Most tokens are folded already. */
+function foldedFor(mode: Mode, token: Token): Token {
+  const text = foldFor(mode, token.text)
+  return text === token.text ? token : { ...token, text }
 }
 
 /** The passages of the values that are strings. */

@@ -65,6 +65,7 @@ export function addHasKeys<Node>(
 function addMentionInTexts<Node>(parts: PostParts<Node>, sink: KeySink<Node>): void {
   for (let index = 0; index < parts.count; index++) {
     const part = parts.at(index)
+    if (!parts.mayMention(part)) continue
     const [found] = parts.foundIn(part).mentions
     if (found === undefined) continue
     sink.addFoundMark({ ...found, value: "mentions" satisfies HasValue }, part.where)
