@@ -16,6 +16,8 @@ interface Functions {
   never(): Promise<void>
   bytes(bytes: Uint8Array): number
   wait(signal: AbortSignal): Promise<void>
+  /** Does not listen to the signal. */
+  stuck(signal: AbortSignal): Promise<void>
 }
 
 /** A caller, and the ports between it and the functions that it calls. */
@@ -29,6 +31,7 @@ function connected(options: ConstructorParameters<typeof PortCalls>[2] = {}) {
     uncloneable: () => () => undefined,
     never: () => new Promise(() => undefined),
     bytes: ({ length }) => length,
+    stuck: () => new Promise(() => undefined),
     wait(signal) {
       seen.push(signal)
       return new Promise((_, reject) => {
@@ -57,6 +60,17 @@ test("when the port closes, pending calls and later ones reject with its reason"
   for (const call of pending) await expect(call).rejects.toBeInstanceOf(Refused)
   expect(closed).toHaveBeenCalledOnce()
   await expect(calls.call("add", [1, 2])).rejects.toThrow("It has ended.")
+})
+
+test("a call whose signal has aborted rejects with the signal's reason when the port closes, and after that", async () => {
+  const { calls, other } = connected({ reason: () => new Refused("It has ended.") })
+  const left = new AbortController()
+  const [stuck, waiting] = [calls.call("stuck", [left.signal]), calls.call("stuck", [new AbortController().signal])]
+  left.abort(new Error("The client has left."))
+  other.close()
+  await expect(stuck).rejects.toThrow("The client has left.")
+  await expect(waiting).rejects.toThrow("It has ended.")
+  await expect(calls.call("stuck", [left.signal])).rejects.toThrow("The client has left.")
 })
 
 test("buffers in the transfer list are handed over, and others are copied", async () => {

@@ -87,7 +87,7 @@ export class PortCalls<Theirs extends PortFunctions<Theirs>> {
       this.#end = reason()
       for (const [id, pending] of this.#pending) {
         this.#forget(id, pending)
-        void this.#refuse(pending.reject)
+        void this.#refuse(pending.reject, pending.abort?.signal)
       }
       for (const controller of this.#abortable.values()) controller.abort(new CallAborted())
       closed?.()
@@ -96,7 +96,7 @@ export class PortCalls<Theirs extends PortFunctions<Theirs>> {
 
   /**
    * Calls a function of the other end. Rejects with what it throws, or when the port closes. A signal as the last argument
-   * crosses too; once it has aborted the call there, the promise rejects with its reason.
+   * crosses too; once it has aborted the call there, or the port has closed after that, the promise rejects with its reason.
    */
   call<Called extends FunctionName<Theirs>>(
     name: Called,
@@ -104,11 +104,11 @@ export class PortCalls<Theirs extends PortFunctions<Theirs>> {
     transfer: readonly Transferable[] = [],
   ): Promise<Result<Theirs[Called]>> {
     return new Promise((resolve, reject) => {
-      if (this.#end !== undefined) return void this.#refuse(reject)
-      this.#lastId += 1
-      const id = this.#lastId
       const last: unknown = args.at(-1)
       const isAbortable = last instanceof AbortSignal
+      if (this.#end !== undefined) return void this.#refuse(reject, isAbortable ? last : undefined)
+      this.#lastId += 1
+      const id = this.#lastId
       if (isAbortable) this.#post({ id, name, args: args.slice(0, -1), isAbortable }, transfer)
       else this.#post({ id, name, args }, transfer)
       const abort = isAbortable ? this.#abortWith(last, id) : undefined
@@ -129,8 +129,9 @@ export class PortCalls<Theirs extends PortFunctions<Theirs>> {
     this.#port.postMessage(message, transfer as Transferable[])
   }
 
-  async #refuse(reject: (error: unknown) => void): Promise<void> {
-    reject(await this.#end)
+  /** A call that its caller has given up did not fail. */
+  async #refuse(reject: (error: unknown) => void, signal?: AbortSignal): Promise<void> {
+    reject(signal?.aborted === true ? signal.reason : await this.#end)
   }
 
   #abortWith(signal: AbortSignal, id: number): Abort {
