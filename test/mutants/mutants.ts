@@ -1,7 +1,7 @@
 /** The seeded faults, by the promise that each breaks. */
 import type { Mutant } from "./mutant.ts"
 import { apart, clients, lookUps, pages } from "./seeded/responding.ts"
-import { cursors, deliveryThreads, threadCalls, retries, deadLetters } from "./seeded/delivering.ts"
+import { backfills, cursors, deliveryThreads, threadCalls, retries, deadLetters } from "./seeded/delivering.ts"
 import { ledger } from "./seeded/ledger.ts"
 import { matching } from "./seeded/matching.ts"
 import { search } from "./seeded/search.ts"
@@ -19,6 +19,7 @@ export const mutants: readonly Mutant[] = [
   ...threadCalls,
   ...retries,
   ...deadLetters,
+  ...backfills,
   ...retention,
   ...signatures,
   ...challenges,

@@ -249,3 +249,58 @@ export const deadLetters: readonly Mutant[] = [
     `${server}/delivery/sending/attempt-history.test.ts`,
   ),
 ]
+
+const searchesTest = `${server}/delivery/replays/backfill-searches.test.ts`
+const pastTest = `${server}/control/rule-tests/find-in-past.test.ts`
+
+export const backfills: readonly Mutant[] = [
+  mutant(
+    "a backfill sends what a rule has matched already",
+    `${server}/control/rule-tests/find-in-past.ts#notMatchedBefore`,
+    "return rules.filter((rule) => !matched.has(rule.id))",
+    "return rules.filter((rule) => matched !== undefined || rule)",
+    pastTest,
+  ),
+  mutant(
+    "a backfill finds posts from long after the rule was added",
+    `${server}/control/rule-tests/find-in-past.ts#findInPast`,
+    "BigInt(id) <= one.lastId && evaluate(one.rule, post)",
+    "evaluate(one.rule, post)",
+    pastTest,
+  ),
+  mutant(
+    "a part of a search that ends at its limit skips the rest of its posts",
+    `${server}/control/rule-tests/find-in-past.ts#findInPast`,
+    "return { matches, searchedId: id }",
+    "return { matches, searchedId: lastId }",
+    pastTest,
+  ),
+  mutant(
+    "a backfill is sent before all is found",
+    `${server}/model/replay.ts#isSearched`,
+    "return backfill === undefined || BigInt(backfill.searchedId) >= BigInt(backfill.lastId)",
+    "return backfill === undefined || BigInt(backfill.searchedId) > 0n",
+    searchesTest,
+  ),
+  mutant(
+    "a search begins anew after a restart",
+    `${server}/delivery/replays/backfill-searches.ts#search`,
+    "const { rules, searchedId: after, lastId }: Backfill = backfill",
+    'const { rules, lastId }: Backfill = backfill\n    const after = (found % 20 === 10 ? "0" : backfill.searchedId) as Backfill["searchedId"]',
+    searchesTest,
+  ),
+  mutant(
+    "a backfill has no bound of matches",
+    `${server}/delivery/replays/backfill-searches.ts#search`,
+    "lastId: found < backfillMatchesMax ? lastId : searchedId",
+    "lastId",
+    searchesTest,
+  ),
+  mutant(
+    "a cancelled replay goes on",
+    `${server}/delivery/replays/replays.ts#createReplays`,
+    "const isWanted = running.isEnding || runs.has(id)",
+    "const isWanted = running.isEnding || runs.size >= 0",
+    searchesTest,
+  ),
+]

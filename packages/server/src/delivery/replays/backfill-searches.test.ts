@@ -1,12 +1,12 @@
 import { expect, test, vi } from "vitest"
-import type { LinkId, MatchSeq, PostId, ReplayId, RuleId } from "../../model/ids.ts"
+import type { LinkId, PostId, ReplayId, RuleId } from "../../model/ids.ts"
 import { firstIdAt } from "../../model/ids.ts"
-import { isCut, isSearched, type BackfillPart, type FoundInPast, type Replay } from "../../model/replay.ts"
+import { isCut, isSearched, type BackfillPart, type FoundInPast } from "../../model/replay.ts"
 import { createManualClock } from "../../runtime/manual-clock.testing.ts"
 import { soleLeases } from "../../store/leases.ts"
 import { createRecordedEvents } from "../links/link-harness.testing.ts"
 import { backfillMatchesMax, createBackfillSearches } from "./backfill-searches.ts"
-import { app, replayHarness, webhook } from "./replay-harness.testing.ts"
+import { replayHarness, webhook } from "./replay-harness.testing.ts"
 
 const harness = replayHarness()
 
@@ -15,24 +15,8 @@ const rules = [{ id: "5" as RuleId, value: "cat", tag: "t" }]
 const toMs = Date.UTC(2026, 2, 14)
 const lastId = (firstIdAt(toMs + 1) - 1n).toString() as PostId
 
-async function createBackfill(id = "9", more: Partial<Replay> = {}): Promise<void> {
-  const outcome = await harness.links.store.createReplay({
-    id: id as ReplayId,
-    appId: app,
-    webhookId: webhook,
-    linkId: webhook as string as LinkId,
-    fromMs: 0,
-    toMs,
-    position: 0 as MatchSeq,
-    endSeq: 0 as MatchSeq,
-    delivered: 0,
-    failed: 0,
-    createdAtMs: 0,
-    state: "running",
-    backfill: { rules, searchedId: "0" as PostId, lastId },
-    ...more,
-  })
-  expect(outcome).toBe("created")
+function createBackfill(id = "9"): Promise<void> {
+  return harness.create(id, 0, 0, { toMs, backfill: { rules, searchedId: "0" as PostId, lastId } })
 }
 
 /** Parts of a search in which every post up to `count` matches, ten at a time. */

@@ -100,7 +100,7 @@ class ReplayHarness {
     throw new Error("that never came to be")
   }
 
-  async create(id: string, position: number, endSeq: number): Promise<void> {
+  async create(id: string, position: number, endSeq: number, more: Partial<Replay> = {}): Promise<void> {
     const outcome = await this.links.store.createReplay({
       id: id as ReplayId,
       appId: app,
@@ -114,6 +114,7 @@ class ReplayHarness {
       failed: 0,
       createdAtMs: 0,
       state: "running",
+      ...more,
     })
     expect(outcome).toBe("created")
   }
