@@ -12,6 +12,7 @@ import { cutTerm } from "@sluice/rules"
 import { compareIds, type PostId } from "../model/ids.ts"
 import type { StoredPost } from "../model/post.ts"
 import type { Clock } from "../runtime/clock.ts"
+import { idEnds } from "../store/id-bounds.ts"
 import type { ArrivalReads } from "../store/port/arrival-store.ts"
 import type { PostStore } from "../store/port/post-store.ts"
 import { lastScanned } from "../store/posts-scan.ts"
@@ -95,8 +96,10 @@ export async function isExactWithin(
   { index }: Pick<SearchDeps, "index">,
 ): Promise<boolean> {
   if (!search.isExact) return false
-  const cut = await index.find({ kind: "term", term: cutTerm }, { direction: "older", above, upTo, limit: 1 })
-  return cut.length === 0
+  // A count: for the first of posts that are not there, PostgreSQL would read all of the range in the order of their ids.
+  const end = upTo < idEnds.above ? upTo + 1n : upTo
+  const [cut] = await index.count({ kind: "term", term: cutTerm }, [above + 1n, end])
+  return cut === 0
 }
 
 /** Posts that the index does not have yet; undefined when they are too many. */
