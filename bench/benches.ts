@@ -6,14 +6,19 @@ import { envelopesMissing } from "./envelopes.ts"
 import { fairness } from "./fairness.ts"
 import { idleLinks } from "./idle-links.ts"
 import { importing } from "./import.ts"
+import { indexing } from "./indexing.ts"
 import { ingest } from "./ingest.ts"
 import { links } from "./links.ts"
+import { lookup } from "./lookup.ts"
 import { match } from "./match.ts"
 import { memory } from "./memory.ts"
 import { migrate } from "./migrate.ts"
 import { pages } from "./pages.ts"
 import { postgresMissing } from "./psql.ts"
+import { search } from "./search.ts"
+import { searching } from "./searching.ts"
 import { stream } from "./stream.ts"
+import { upgrade } from "./upgrade.ts"
 import type { Figure } from "./figure.ts"
 
 /** How to run a bench. */
@@ -21,7 +26,7 @@ export interface BenchOptions {
   readonly isQuick: boolean
   /** Minutes that `memory` runs. */
   readonly minutes?: number | undefined
-  /** The store of `fairness`. */
+  /** The store of `fairness` and `search`. */
   readonly store?: "embedded" | "postgres" | undefined
   /** The only attack that `fairness` makes. */
   readonly only?: string | undefined
@@ -51,6 +56,10 @@ export const benches: Readonly<Record<string, NamedBench>> = {
   stream: { run: stream, times: server },
   links: { run: links, times: server },
   pages: { run: pages, times: server },
+  lookup: { run: lookup, times: server },
+  search: { run: search, times: server },
+  indexing: { run: indexing, times: server, missing: async () => envelopesMissing() },
+  searching: { run: searching, times: server },
   cluster: {
     run: cluster,
     times: "one to three processes of `sluice dev` on a database, over HTTP",
@@ -60,5 +69,6 @@ export const benches: Readonly<Record<string, NamedBench>> = {
   import: { run: importing, times: "`sluice import` as a process" },
   fairness: { run: fairness, times: server },
   migrate: { run: migrate, times: "`sluice migrate` as a process" },
+  upgrade: { run: upgrade, times: server },
   memory: { run: memory, times: server, missing: async () => envelopesMissing() },
 }

@@ -7,10 +7,9 @@
  * requests at the same moments, and flushes the posts to the disk before it responds: it measures the delay of the
  * machine and its disk.
  */
-import { execFile, execFileSync } from "node:child_process"
+import { execFile } from "node:child_process"
 import { randomBytes } from "node:crypto"
 import { readFileSync } from "node:fs"
-import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import type { AttackerMessage } from "./attacker.ts"
 import { attacks } from "./attacks/attacks.ts"
@@ -18,7 +17,7 @@ import { startChild } from "./child.ts"
 import { figure, quantile, type Figure } from "./figure.ts"
 import { Neighbour } from "./neighbour.ts"
 import { newDatabase, psql, urlOf } from "./psql.ts"
-import { startBare, startSluice, type MeasuredSluice, type SluiceOptions } from "./servers.ts"
+import { addApp, startBare, startSluice, type MeasuredSluice, type SluiceOptions } from "./servers.ts"
 
 const run = promisify(execFile)
 
@@ -60,7 +59,8 @@ async function measure(
   seconds: number,
   print: (figure: Figure) => void,
 ): Promise<void> {
-  await using sluice = await startSluice(options)
+  const settings = attacks[name]?.settings
+  await using sluice = await startSluice({ ...options, ...(settings && { settings }) })
   await using control = await startBare("node-durable", "{}")
   await using neighbour = await moveIn(sluice, options, `http://127.0.0.1:${control.port}`)
   await using attacker = startChild<AttackerMessage>("attacker.ts", [name, sluice.url, sluice.token])
@@ -90,16 +90,9 @@ async function measure(
 }
 
 /** Another app of the same server. */
-async function moveIn(sluice: MeasuredSluice, { database }: SluiceOptions, controlUrl: string): Promise<Neighbour> {
-  const command = fileURLToPath(new URL("../packages/sluice/src/sluice.ts", import.meta.url))
-  const where = database === undefined ? ["--data", sluice.data] : ["--database", database.url]
-  const env = { ...process.env, ...(database && { SLUICE_MASTER_KEY: database.masterKey }) }
-  const args = [command, "app", "create", "neighbour", ...where, "--json"]
-  const app = JSON.parse(execFileSync(process.execPath, args, { encoding: "utf8", env })) as {
-    readonly bearer_token: string
-    readonly consumer_secret: string
-  }
-  return Neighbour.moveIn({ url: sluice.url, token: app.bearer_token }, app.consumer_secret, controlUrl)
+async function moveIn(sluice: MeasuredSluice, options: SluiceOptions, controlUrl: string): Promise<Neighbour> {
+  const { consumerSecret, ...app } = addApp(sluice, "neighbour", options)
+  return Neighbour.moveIn(app, consumerSecret, controlUrl)
 }
 
 /**

@@ -32,7 +32,11 @@ export class HandledPosts {
 
   /** Notes a delivery that has arrived whole. Ignores posts of another round. */
   noteHandled(body: Buffer): void {
-    const { id } = (JSON.parse(body.toString("utf8")) as { data: { id: string } }).data
+    this.noteHandledId((JSON.parse(body.toString("utf8")) as { data: { id: string } }).data.id)
+  }
+
+  /** Notes that the post of this id has arrived. Ignores posts of another round. */
+  noteHandledId(id: string): void {
     const number = this.#numberOf.get(id)
     if (number === undefined) return
     this.#handled.push({ number, atMs: performance.now() })

@@ -1,7 +1,7 @@
 /**
  * `npm run bench -- NAME [--json] [--quick] [--minutes N] [--store STORE] [--only ATTACK]`: measures how near to its
  * limit the program comes. `--quick` leaves out the parts of a bench that take minutes; `--minutes` says how long the
- * bench `memory` runs; `--store postgres` runs `fairness` on PostgreSQL, and `--only` a single attack of it. `all` runs
+ * bench `memory` runs; `--store postgres` runs `fairness` or `search` on PostgreSQL, and `--only` a single attack. `all` runs
  * every other bench and writes their figures under `docs/figures/`.
  *
  * The same run measures the limit, by the barest program that does the same; a figure is a ratio to it, since absolute

@@ -1,5 +1,5 @@
 /** Servers to measure, each in a separate process, so that the client does not share its core's time with them. */
-import { spawn } from "node:child_process"
+import { execFileSync, spawn } from "node:child_process"
 import { once } from "node:events"
 import { mkdtemp, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
@@ -31,15 +31,18 @@ const command = fileOf("../packages/sluice/src/sluice.ts")
 export interface SluiceOptions {
   /** Environment variables of its process by name: `SLUICE_…`, or any others. */
   readonly settings?: Readonly<Record<string, string>>
+  /** A data directory that is there and stays, instead of a new one. */
+  readonly data?: string
   /** Fills its data directory before the start. */
   readonly prepare?: (data: string) => Promise<void>
   /** The PostgreSQL database that replaces its embedded store, with the key that its processes share. */
   readonly database?: { readonly url: string; readonly masterKey: string } | undefined
 }
 
-/** `sluice dev` on a new data directory, which is deleted with it. */
-export async function startSluice({ settings, prepare, database }: SluiceOptions = {}): Promise<MeasuredSluice> {
-  const data = await mkdtemp(join(tmpdir(), "sluice-bench-"))
+/** `sluice dev` on a new data directory, which is deleted with it, or on one that stays. */
+export async function startSluice(options: SluiceOptions = {}): Promise<MeasuredSluice> {
+  const { settings, prepare, database } = options
+  const data = options.data ?? (await mkdtemp(join(tmpdir(), "sluice-bench-")))
   await prepare?.(data)
   const environment = {
     // Benches make endpoints invalid and dead on purpose.
@@ -67,9 +70,21 @@ export async function startSluice({ settings, prepare, database }: SluiceOptions
     pid: server.pid,
     async [Symbol.asyncDispose]() {
       await server.stop()
-      await rm(data, { recursive: true, force: true })
+      if (options.data === undefined) await rm(data, { recursive: true, force: true })
     },
   }
+}
+
+/** Adds an app to a running server, by the command that operators use. */
+export function addApp(sluice: MeasuredSluice, name: string, { database }: Pick<SluiceOptions, "database"> = {}) {
+  const where = database === undefined ? ["--data", sluice.data] : ["--database", database.url]
+  const env = { ...process.env, ...(database && { SLUICE_MASTER_KEY: database.masterKey }) }
+  const args = [command, "app", "create", name, ...where, "--json"]
+  const app = JSON.parse(execFileSync(process.execPath, args, { encoding: "utf8", env })) as {
+    readonly bearer_token: string
+    readonly consumer_secret: string
+  }
+  return { url: sluice.url, token: app.bearer_token, consumerSecret: app.consumer_secret }
 }
 
 /** File of its embedded store. */
@@ -97,6 +112,14 @@ export async function startBareStream(lines: string): Promise<MeasuredServer> {
 export async function startRelay(url: string): Promise<MeasuredServer> {
   const server = await start([fileOf("bare-relay.ts"), url])
   return { port: Number(server.firstLine), pid: server.pid, [Symbol.asyncDispose]: () => server.stop() }
+}
+
+/** A bare search over the posts of a server's store, or of its database, once it has indexed them. */
+export async function startBareSearch(sluice: MeasuredSluice, databaseUrl?: string): Promise<MeasuredServer> {
+  return startWithFile("", (file) => {
+    const place = databaseUrl === undefined ? ["sqlite", storeFileOf(sluice), file] : ["postgres", databaseUrl]
+    return [fileOf("bare-search.ts"), ...place]
+  })
 }
 
 async function startWithFile(content: string, args: (file: string) => readonly string[]): Promise<MeasuredServer> {

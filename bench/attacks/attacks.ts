@@ -4,6 +4,7 @@ import { challenges, signOuts, spelledCallers, streamsOpened, unknownTokens } fr
 import { everythingAtOnce } from "./everything.ts"
 import { largePosts, pipelining, ruleLists } from "./readers.ts"
 import { collidingRules, deleteByValues, matchingTags, proximityRules, ruleChanges, ruleTestQueue } from "./rules.ts"
+import { searches } from "./searches.ts"
 import type { Attack } from "./traffic.ts"
 
 /** Each attack is measured on its own server. */
@@ -29,5 +30,6 @@ export const attacks: Readonly<Record<string, Attack>> = {
   "sign-outs": signOuts,
   "spelled-callers": spelledCallers,
   "unknown-tokens": unknownTokens,
+  searches,
   everything: everythingAtOnce,
 }

@@ -9,6 +9,8 @@ import type { MeasuredApp } from "../app-client.ts"
 
 /** One app or producer that does the worst that a client may do with a token, or without one. */
 export interface Attack {
+  /** Settings of the server that is attacked, by their environment variables. */
+  readonly settings?: Readonly<Record<string, string>>
   /** Creates what the attack needs. */
   readonly prepare?: (app: MeasuredApp) => Promise<void>
   /** Continues until the signal is aborted, and repeats at once every request that the server refuses or cuts. */
