@@ -10,7 +10,7 @@ import { SluiceProcess } from "../support/sluice-process.testing.ts"
 import { temporaryDirectory } from "../support/temporary-directory.testing.ts"
 
 /** Enough to start with, and few enough to run out of them soon. */
-const descriptorsMax = 64
+const descriptorsMax = 80
 
 /** More connections than descriptors. */
 const connections = 150

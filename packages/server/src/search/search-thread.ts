@@ -5,6 +5,7 @@
 import { EarlierPosts, indexTermsVersion } from "@sluice/rules"
 import type { PostId } from "../model/ids.ts"
 import { systemClock as clock } from "../runtime/clock.ts"
+import { receivedError, sentError, type SentError } from "../runtime/error-codec.ts"
 import { PortCalls } from "../runtime/port-calls.ts"
 import { serveThread, startThread, type Thread } from "../runtime/thread.ts"
 import { Turns, type Turn } from "../runtime/turns.ts"
@@ -46,7 +47,7 @@ interface SearchFunctions {
 
 /** Functions of the main thread. */
 interface SearchReports {
-  readonly failed: (error: Error) => void
+  readonly failed: (error: SentError) => void
 }
 
 /** A running thread, seen from the main thread. */
@@ -55,12 +56,14 @@ export interface SearchThread extends SearchFunctions, Pick<Thread, "failed" | "
 /** Starts the thread. `failed` is called when a step of filling fails, which is tried again. */
 export async function startSearchThread(
   settings: SearchThreadSettings,
-  { failed }: SearchReports,
+  { failed }: { readonly failed: (error: Error) => void },
 ): Promise<SearchThread> {
   const thread = await startThread(import.meta.url, settings, settings.storeAccess.ports)
-  const port = new PortCalls<SearchFunctions>(thread.port, { failed } satisfies SearchReports, {
-    reason: () => thread.ended,
-  })
+  const port = new PortCalls<SearchFunctions>(
+    thread.port,
+    { failed: (error) => failed(receivedError(error)) } satisfies SearchReports,
+    { reason: () => thread.ended },
+  )
   return {
     find: (...args) => port.call("find", args),
     rank: (...args) => port.call("rank", args),
@@ -85,7 +88,7 @@ serveThread(import.meta.url, async ({ storeAccess }: SearchThreadSettings, port)
       clock,
       earlier,
       pause: pauses(turns.open()),
-      failed: (error) => reports.tell("failed", [error as Error]),
+      failed: (error) => reports.tell("failed", [sentError(error)]),
     }),
   )
   opening.defer(() => filling.stop())
@@ -115,7 +118,7 @@ serveThread(import.meta.url, async ({ storeAccess }: SearchThreadSettings, port)
   } satisfies SearchFunctions)
   const stopLearning = new AbortController()
   const learning = learnStored(pauses(turns.open(), stopLearning.signal)).catch((error: unknown) => {
-    if (!stopLearning.signal.aborted) reports.tell("failed", [error as Error])
+    if (!stopLearning.signal.aborted) reports.tell("failed", [sentError(error)])
   })
   opening.defer(async () => {
     stopLearning.abort()
