@@ -35,8 +35,8 @@ const forgetMs = 3_600_000
  */
 const restPerStep = 2
 
-/** Most steps that a search waits for. Ours: some 50 ms. */
-const searchStepsMax = 5
+/** Longest that a search waits for steps; one that has begun is finished. Ours: a step of large posts takes as long. */
+const catchUpMsMax = 50
 
 /** Dependencies of a filler. */
 export interface FillerDeps {
@@ -81,11 +81,13 @@ export class IndexFiller {
   }
 
   /**
-   * Has the index catch up with what has arrived, as far as a few steps take it. A step that fails ends it: `run` reports
-   * what fails, and a search reads what the index does not have.
+   * Has the index catch up with what has arrived, as far as it gets in `catchUpMsMax`. A step that fails ends it: `run`
+   * reports what fails, and a search reads what the index does not have.
    */
   async catchUp(): Promise<void> {
-    for (let steps = 0; steps < searchStepsMax; steps += 1) if (!(await this.#next().catch(() => false))) return
+    const { clock } = this.#deps
+    const endsAtMs = clock.monotonicMs() + catchUpMsMax
+    while ((await this.#next().catch(() => false)) && clock.monotonicMs() < endsAtMs);
   }
 
   /** One step, after the one in progress. False when there was nothing to add. */
