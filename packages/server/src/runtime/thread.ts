@@ -49,6 +49,8 @@ type Instruction =
 interface ThreadLimits {
   /** A thread that needs more heap than this fails, and nothing else with it. */
   readonly heapMbMax?: number
+  /** Most of its heap that is for objects just made; V8's default is 48. They are collected when it is full. */
+  readonly youngHeapMb?: number
 }
 
 /** Starts a thread that runs the file at `url`, and resolves when it is ready. Throws what its `begin` throws. */
@@ -62,11 +64,14 @@ export async function startThread(
 }
 
 /** Loads the file at `url` in a thread, while its data may still be in the making. */
-export function loadThread(url: string, { heapMbMax }: ThreadLimits = {}): LoadingThread {
+export function loadThread(url: string, { heapMbMax, youngHeapMb }: ThreadLimits = {}): LoadingThread {
   const worker = new Worker(new URL(url), {
     // By this a file knows that the thread is its own.
     workerData: url,
-    ...(heapMbMax !== undefined && { resourceLimits: { maxOldGenerationSizeMb: heapMbMax } }),
+    resourceLimits: {
+      ...(heapMbMax !== undefined && { maxOldGenerationSizeMb: heapMbMax }),
+      ...(youngHeapMb !== undefined && { maxYoungGenerationSizeMb: youngHeapMb }),
+    },
   })
   // Messages that are posted before the thread has begun wait in the channel.
   const { port1: port, port2: itsPort } = new MessageChannel()
