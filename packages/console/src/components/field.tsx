@@ -71,17 +71,19 @@ export function TextField({
 /** A labelled choice of one of several values; `options` are pairs of a value and its text. */
 export function SelectField<Value extends string>({
   label,
+  error,
   value,
   options,
   onChange,
 }: {
   readonly label: string
+  readonly error?: string | undefined
   readonly value: Value
   readonly options: readonly (readonly [value: Value, text: string])[]
   readonly onChange: (value: Value) => void
 }): ReactNode {
   return (
-    <Field label={label}>
+    <Field label={label} error={error}>
       {(control) => (
         <select {...control} value={value} onChange={({ target }) => onChange(target.value as Value)}>
           {options.map(([one, text]) => (

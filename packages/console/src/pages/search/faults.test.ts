@@ -1,6 +1,7 @@
 import { ApiError, type ApiErrorEntry } from "@sluice/client"
 import { expect, test } from "vitest"
-import { faultsOf, isRefusal, isSearchOff } from "./faults.ts"
+import { isRefusal } from "../../components/request-faults.ts"
+import { faultsOf, isSearchOff } from "./faults.ts"
 
 function refused(status: number, errors: readonly ApiErrorEntry[], detail = "x"): ApiError {
   return new ApiError({ kind: "problem", status, title: "Invalid Request", detail, errors })

@@ -2,16 +2,17 @@ import { parseRule } from "@sluice/rules"
 import { useId, useMemo, type ReactNode } from "react"
 import { ButtonLink } from "../../components/button-link.tsx"
 import { Button } from "../../components/button.tsx"
-import { SelectField, TextField } from "../../components/field.tsx"
+import { SelectField } from "../../components/field.tsx"
 import { Form } from "../../components/form.tsx"
 import { RuleEditor } from "../../components/rules/rule-editor.tsx"
 import { ruleOptions } from "../../components/rules/rule-options.ts"
 import { RuleProblems } from "../../components/rules/rule-problems.tsx"
 import { ErrorNote } from "../../components/states.tsx"
+import { TimeField } from "../../components/time-field.tsx"
 import { useStatePer } from "../../components/use-state-per.ts"
 import { faultsOf } from "./faults.ts"
 import styles from "./search-form.module.css"
-import { instantOf, localText, requestOf, type Search, type Span } from "./search.ts"
+import { requestOf, type Search, type Span } from "./search.ts"
 
 const spans = [
   ["24h", "Last 24 hours"],
@@ -68,18 +69,22 @@ export function SearchForm({
         />
         {span.kind === "custom" && (
           <>
-            <TimeField
-              label="From"
-              value={span.from}
-              error={faults.startTime}
-              onChange={(from) => setDraft({ ...draft, span: { ...span, from } })}
-            />
-            <TimeField
-              label="Until"
-              value={span.until}
-              error={faults.endTime}
-              onChange={(until) => setDraft({ ...draft, span: { ...span, until } })}
-            />
+            <div className={styles["time"]}>
+              <TimeField
+                label="From"
+                value={span.from}
+                error={faults.startTime}
+                onChange={(from) => setDraft({ ...draft, span: { ...span, from } })}
+              />
+            </div>
+            <div className={styles["time"]}>
+              <TimeField
+                label="Until"
+                value={span.until}
+                error={faults.endTime}
+                onChange={(until) => setDraft({ ...draft, span: { ...span, until } })}
+              />
+            </div>
           </>
         )}
         <SelectField
@@ -102,33 +107,6 @@ export function SearchForm({
         </div>
       </div>
     </Form>
-  )
-}
-
-/** A local date and time, to the second. A time that is not touched keeps its milliseconds. */
-function TimeField({
-  label,
-  value,
-  error,
-  onChange,
-}: {
-  readonly label: string
-  /** An instant as the API takes it; empty where the span is open. */
-  readonly value: string
-  readonly error: string | undefined
-  readonly onChange: (instant: string) => void
-}): ReactNode {
-  return (
-    <div className={styles["time"]}>
-      <TextField
-        type="datetime-local"
-        step={1}
-        label={label}
-        {...(error !== undefined && { error })}
-        value={localText(value)}
-        onChange={(local) => onChange(instantOf(local))}
-      />
-    </div>
   )
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest"
-import { addressOf, instantOf, localText, readSearch, requestOf, type Search } from "./search.ts"
+import { addressOf, readSearch, requestOf, type Search } from "./search.ts"
 
 const nowMs = Date.UTC(2026, 2, 14, 9, 26, 53, 589)
 const hourMs = 3_600_000
@@ -33,11 +33,4 @@ test("a span becomes times at the moment of the search, and intervals that fit i
   const both = { start_time: from, end_time: until }
   expect(at({ kind: "custom", from, until })).toMatchObject({ times: both, granularity: "hour" })
   expect(at({ kind: "custom", from: "soon", until: "" })).toMatchObject({ times: { start_time: "soon" } })
-})
-
-test("a field's local time and the instant that it stands for lead to each other", () => {
-  for (const instant of ["2026-03-14T09:26:53.000Z", "2026-07-01T00:00:00.000Z", "2020-12-31T23:59:59.000Z"])
-    expect(instantOf(localText(instant))).toBe(instant)
-  expect(localText("2026-03-14T09:26:53.589Z")).toMatch(/:53$/)
-  expect([localText(""), localText("soon"), instantOf("")]).toEqual(["", "", ""])
 })

@@ -1,6 +1,6 @@
 import type { Envelope } from "@sluice/api"
-import { expansions, mediaFields, placeFields, postFields, userFields } from "@sluice/api/fields"
 import { useMemo } from "react"
+import { wholePost } from "../../components/posts/whole-post.ts"
 import { useStatePer } from "../../components/use-state-per.ts"
 import type { SearchRequest } from "./search.ts"
 import { useSearchPages } from "./use-search-pages.ts"
@@ -10,15 +10,6 @@ const pageSize = 20
 
 /** Most pages that are read in a row to fill one. Ours: at the server's bound of 5,000 posts a page, 100,000 posts. */
 const pagesMax = 20
-
-/** Everything of a post, so that the page can say why it was found. */
-const shown = {
-  "tweet.fields": postFields,
-  "user.fields": userFields,
-  "media.fields": mediaFields,
-  "place.fields": placeFields,
-  expansions,
-} as const
 
 /** The posts that a search found, as far as they have been read. */
 export interface Hits {
@@ -41,7 +32,7 @@ export interface Hits {
 export function useHits(request: SearchRequest, isEnabled: boolean): Hits {
   const [wanted, setWanted] = useStatePer(request, () => ({ posts: pageSize, pages: pagesMax }))
   const read = useSearchPages("searchAll", {
-    query: { query: request.query, sort_order: request.order, max_results: pageSize, ...request.times, ...shown },
+    query: { query: request.query, sort_order: request.order, max_results: pageSize, ...request.times, ...wholePost },
     atMs: request.atMs,
     isEnabled,
     isEnough: (pages) =>

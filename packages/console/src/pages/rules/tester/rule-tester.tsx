@@ -11,6 +11,7 @@ import { PostCard } from "../../../components/posts/post-card.tsx"
 import { RuleText } from "../../../components/posts/rule-text.tsx"
 import { EmptyState } from "../../../components/states.tsx"
 import { VirtualList } from "../../../components/lists/virtual-list.tsx"
+import { PastTester } from "./past-tester.tsx"
 import { readEnvelopes } from "./pasted-posts.ts"
 import styles from "./rule-tester.module.css"
 import type { FailedPart, Verdict } from "./try-rule.ts"
@@ -18,9 +19,30 @@ import { useRate, useVerdicts } from "./use-verdicts.ts"
 
 const kinds = { all: "All", match: "Matching", miss: "Not matching" } as const
 
-/** The tester of the rule in the editor. */
+/** The tester of the rule in the editor: on the newest posts and on pasted ones as it is typed, on the past at a click. */
 export function RuleTester({ value, isValid }: { readonly value: string; readonly isValid: boolean }): ReactNode {
-  const [source, setSource] = useState<"stored" | "pasted">("stored")
+  const [source, setSource] = useState<Source>("stored")
+  const choice = <Choice label="Posts to test on" options={sources} value={source} onChange={setSource} />
+  return source === "past" ? (
+    <Panel title="Test" isFlush actions={choice}>
+      <PastTester value={value} isValid={isValid} />
+    </Panel>
+  ) : (
+    <VerdictTester value={value} isValid={isValid} source={source} choice={choice} />
+  )
+}
+
+function VerdictTester({
+  value,
+  isValid,
+  source,
+  choice,
+}: {
+  readonly value: string
+  readonly isValid: boolean
+  readonly source: Exclude<Source, "past">
+  readonly choice: ReactNode
+}): ReactNode {
   const [pasted, setPasted] = useState("")
   const [kind, setKind] = useState<keyof typeof kinds>("all")
   const stored = useApi("posts", { query: { max_results: 100 } }, { enabled: source === "stored" })
@@ -36,7 +58,7 @@ export function RuleTester({ value, isValid }: { readonly value: string; readonl
       error={error}
       actions={
         <>
-          <Choice label="Posts to test on" options={sources} value={source} onChange={setSource} />
+          {choice}
           <Choice label="Verdicts to show" options={kinds} value={kind} onChange={setKind} />
         </>
       }
@@ -74,7 +96,8 @@ export function RuleTester({ value, isValid }: { readonly value: string; readonl
 }
 
 const noPosts: readonly Envelope[] = []
-const sources = { stored: "Newest 100 posts", pasted: "Pasted posts" } as const
+const sources = { stored: "Newest 100 posts", past: "Posts since a time", pasted: "Pasted posts" } as const
+type Source = keyof typeof sources
 const keyOf = ({ envelope }: Verdict): string => envelope.data.id
 
 function Choice<Value extends string>({
