@@ -110,3 +110,100 @@ test("a test since a time of one's own has the posts since then", async () => {
   await page.getByText("No posts of this time are stored.").waitFor()
   await page.context().close()
 })
+
+test("a rule is added and backfilled, with the server's errors at their place, and a backfill is cancelled", async () => {
+  const page = await at.signedIn("app", "/rules/new?value=heron+(10+OR+20+OR+30)")
+  await page.getByLabel("Tag").fill("three herons")
+  await page.getByRole("button", { name: "Add and backfill" }).click()
+  const dialog = page.getByRole("dialog", { name: "Backfill the rule" })
+  await dialog.getByText("No webhook is linked").waitFor()
+  await expectAccessible(page, "rule-backfill-unlinked")
+  const address = new URL(page.url()).pathname
+  const ruleId = address.split("/").at(-1)
+
+  at.receiver.statusOf = () => 503
+  const webhookId = await linkedWebhook()
+  await page.reload()
+  const start = dialog.getByRole("button", { name: "Start" })
+  await dialog.getByLabel("Since").selectOption("Custom")
+  const zone = await page.evaluate(() => new Date().getTimezoneOffset() * 60_000)
+  await dialog.getByLabel("From").fill(new Date(Date.now() + hourMs - zone).toISOString().slice(0, 19))
+  await start.click()
+  await dialog.getByText(/^The rules were added by .*Give a `since` before that\.$/).waitFor()
+  expect(await dialog.getByRole("alert").count()).toBe(1)
+  expect(await dialog.getByLabel("From").getAttribute("aria-invalid")).toBe("true")
+  await expectAccessible(page, "rule-backfill")
+  await dialog.getByLabel("Since").selectOption("24 hours before the rule was added")
+  await start.click()
+
+  await page.getByText("Started a backfill").waitFor()
+  expect(new URL(page.url()).pathname).toBe(`/console/webhooks/${webhookId}/replays`)
+  expect(await page.getByRole("list", { name: "Rules" }).textContent()).toBe("heron (10 OR 20 OR 30)three herons")
+  await page.getByRole("button", { name: /^Cancel replay / }).click()
+  await page.getByRole("alertdialog").getByRole("button", { name: "Cancel the replay" }).click()
+  await page.getByText("cancelled", { exact: true }).waitFor()
+  at.receiver.statusOf = () => 200
+  at.receiver.received.length = 0
+  expect(await page.getByRole("button", { name: /^Cancel replay / }).count()).toBe(0)
+
+  await page.goto(`${at.dev.ready.url}${address}`)
+  await page.getByRole("button", { name: "Backfill …", exact: true }).click()
+  await start.click()
+  await page.getByText("complete", { exact: true }).waitFor()
+  await page.getByText("3 of 3 matches delivered").waitFor()
+  await expectAccessible(page, "webhook-backfills")
+  const delivered = at.receiver.received.filter(({ headers }) => /^replay_\d+_\d+$/.test(String(headers["webhook-id"])))
+  const bodies = delivered.map(({ body }) => JSON.parse(body) as Delivered)
+  expect(bodies.map(({ data }) => data.text)).toEqual(["A heron 30.", "A heron 20.", "A heron 10."])
+  expect(bodies.flatMap(({ matching_rules }) => matching_rules.map(({ id }) => id))).toEqual([ruleId, ruleId, ruleId])
+  await page.context().close()
+})
+
+test("while a webhook has a replay, the dialog says why another one cannot begin", async () => {
+  const webhookId = await linkedWebhook()
+  const add = await at.call("POST", paths.rules, { add: [{ value: "heron 40" }] })
+  const { data } = (await add.json()) as { data: readonly { id: string }[] }
+  const ruleId = data[0]?.id ?? ""
+  const since = new Date(nowMs - hourMs).toISOString()
+  const body = { webhook_id: webhookId, rule_ids: [ruleId], since }
+  at.receiver.statusOf = () => 503
+  expect((await at.call("POST", paths.replays, body)).status).toBe(200)
+
+  // The search begins five seconds after the rule was added.
+  const replays = await at.signedIn("app", `/webhooks/${webhookId}/replays`)
+  await replays.getByText("searching", { exact: true }).waitFor()
+  await replays.getByText(/^Searching the stored posts: done up to /).waitFor()
+  expect(await replays.getByRole("progressbar", { name: /^Search of replay / }).count()).toBe(1)
+  await expectAccessible(replays, "webhook-backfill-searching")
+
+  const page = await at.signedIn("app", `/rules/${ruleId}`)
+  await page.getByRole("button", { name: "Backfill …", exact: true }).click()
+  const dialog = page.getByRole("dialog", { name: "Backfill the rule" })
+  await dialog.getByLabel("Webhook").selectOption(webhookId)
+  await dialog.getByRole("button", { name: "Start" }).click()
+  const refusal = `A replay to the webhook [${webhookId}] is running. Another one may begin when it has ended.`
+  await dialog.getByRole("alert").getByText(refusal).waitFor()
+  await expectAccessible(page, "rule-backfill-conflict")
+  await dialog.getByRole("button", { name: "Cancel" }).click()
+  await expect.poll(() => dialog.count()).toBe(0)
+  expect(new URL(page.url()).search).toBe("")
+  await page.context().close()
+  await replays.context().close()
+})
+
+/** A match as a webhook receives it. */
+interface Delivered {
+  readonly data: { readonly text: string }
+  readonly matching_rules: readonly { readonly id: string }[]
+}
+
+let webhooks = 0
+
+/** The id of another webhook, which is linked. */
+async function linkedWebhook(): Promise<string> {
+  webhooks += 1
+  const made = await at.call("POST", paths.webhooks, { url: `${at.receiver.url}/hook-${webhooks}` })
+  const { id } = ((await made.json()) as { data: { id: string } }).data
+  expect((await at.call("POST", paths.link.replace(":webhook_id", id))).status).toBe(200)
+  return id
+}

@@ -3,16 +3,13 @@ import type { ReplayState, WebhookDetail } from "@sluice/api"
 import { useState, type ReactNode } from "react"
 import { useSession } from "../../api/session.ts"
 import { useApi, useApiChange } from "../../api/use-api.ts"
-import { Badge } from "../../components/badge.tsx"
 import { Button } from "../../components/button.tsx"
-import { countText, nounText } from "../../components/counts.ts"
 import { TextField } from "../../components/field.tsx"
-import { Muted } from "../../components/muted.tsx"
+import { useConfirmedChange, type ConfirmedChange } from "../../components/overlays/use-confirmed-change.tsx"
 import { useToast } from "../../components/overlays/toast.tsx"
 import { Panel } from "../../components/panel.tsx"
-import { Stack } from "../../components/stack.tsx"
 import { EmptyState, ErrorNote, ErrorState, Skeleton } from "../../components/states.tsx"
-import { Time } from "../../components/time.tsx"
+import { isUnfinished, Replay } from "./replay.tsx"
 import styles from "./replays.module.css"
 
 const runningRefetchMs = 1_000
@@ -28,9 +25,10 @@ export function Replays({
   readonly isPaused: boolean
 }): ReactNode {
   const [isRunning, setIsRunning] = useState(false)
+  const cancel = useCancelReplay()
   const query = useApi("replays", {}, { isPaused, refetchMs: isRunning ? runningRefetchMs : idleRefetchMs })
   const replays = query.data?.data.filter(({ webhook_id: id }) => id === webhook.id)
-  const runsNow = replays?.some(({ state }) => state === "running") ?? false
+  const runsNow = replays?.some(({ state }) => isUnfinished(state)) ?? false
   if (runsNow !== isRunning) setIsRunning(runsNow)
   return (
     <>
@@ -43,46 +41,33 @@ export function Replays({
             <Skeleton height="60px" />
           ) : replays.length === 0 ? (
             <EmptyState title="No replays yet">
-              A replay delivers the matches of a past period again, in addition to live deliveries.
+              A replay delivers the matches of a past period again, in addition to live deliveries. A backfill, which a
+              rule's page starts, delivers what the rule would have matched before it was added.
             </EmptyState>
           ) : (
             <ul>
               {replays.map((replay) => (
-                <Replay key={replay.job_id} replay={replay} />
+                <Replay key={replay.job_id} replay={replay} onCancel={() => cancel.ask(replay)} />
               ))}
             </ul>
           )}
         </Panel>
       )}
+      {cancel.dialog}
     </>
   )
 }
 
-const tones = { running: "accent", complete: "good", incomplete: "bad" } as const
-
-function Replay({ replay }: { readonly replay: ReplayState }): ReactNode {
-  const { job_id: id, state, delivered, failed, position, end, from_date: from, to_date: to } = replay
-  const done = delivered + failed
-  // The first match of the replay is not reported: what is left and what is done make up the whole.
-  const all = Math.max(0, end - position) + done
-  return (
-    <li className={styles["replay"]}>
-      <Stack isRow>
-        <Badge tone={tones[state as keyof typeof tones]}>{state}</Badge>
-        <span>
-          <Time at={minuteAtMs(from)} form="absolute" /> to <Time at={minuteAtMs(to)} form="absolute" />
-        </span>
-        <Muted>
-          started <Time at={replay.created_at} />
-        </Muted>
-      </Stack>
-      <progress value={all === 0 ? 1 : done} max={all === 0 ? 1 : all} aria-label={`Progress of replay ${id}`} />
-      <Muted>
-        {countText(delivered)} of {nounText(all, "match", "matches")} delivered
-        {failed > 0 && `, ${countText(failed)} failed or deleted by retention`}
-      </Muted>
-    </li>
-  )
+/** Ends a replay that is searching or running. */
+function useCancelReplay(): ConfirmedChange<ReplayState> {
+  return useConfirmedChange("DELETE", "replay", {
+    invalidates: ["replays"],
+    request: ({ job_id }) => ({ parameters: { job_id } }),
+    title: () => "Cancel this replay?",
+    text: () => "It sends no further match. Delivered matches stay delivered.",
+    action: "Cancel the replay",
+    doneText: () => "Cancelled the replay.",
+  })
 }
 
 function StartReplay({
@@ -146,9 +131,4 @@ function localMinute(atMs: number): string {
 /** The value of a `datetime-local` input in the API's form: yyyymmddhhmm in UTC. */
 function utcMinute(local: string): string {
   return new Date(local).toISOString().slice(0, 16).replaceAll(/\D/g, "")
-}
-
-function minuteAtMs(text: string): number {
-  const [, year, month, day, hour, minute] = /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)$/.exec(text) ?? []
-  return Date.UTC(Number(year), Number(month) - 1, Number(day), Number(hour), Number(minute))
 }

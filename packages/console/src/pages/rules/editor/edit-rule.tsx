@@ -21,6 +21,7 @@ import { RuleProblems } from "../../../components/rules/rule-problems.tsx"
 import { useAddressParameters } from "../../../components/use-address-parameters.ts"
 import styles from "./edit-rule.module.css"
 import { RuleTester } from "../tester/rule-tester.tsx"
+import { BackfillRule } from "./backfill-rule.tsx"
 import { useSaveRule } from "./use-save-rule.ts"
 
 /** The editor of a new rule. The parameter `value` of the address is its text: a query that becomes a rule. */
@@ -61,21 +62,22 @@ function RuleForm({
   const save = useSaveRule()
   const parsed = useMemo(() => parseRule(value, ruleOptions.stream), [value])
   const isChanged = value !== (rule?.value ?? "") || tag !== (rule?.tag ?? "")
-  const submit = async (): Promise<void> => {
+  const submit = async (next: "view" | "backfill"): Promise<void> => {
     const saved = await save.mutateAsync({ before: rule, value, tag })
     toast(rule === undefined ? "Added the rule: it applies from the next post on." : "Saved the rule.")
-    navigate(rule === undefined ? "/" : `/${saved}`)
+    navigate(next === "backfill" ? backfillAddress(saved) : rule === undefined ? "/" : `/${saved}`)
   }
+  const mayBeSaved = parsed.ok && isChanged
   return (
     <>
-      <PageHeader title={rule === undefined ? "New rule" : "Rule"} actions={rule && <DeleteRule rule={rule} />}>
+      <PageHeader title={rule === undefined ? "New rule" : "Rule"} actions={rule && <RuleActions rule={rule} />}>
         <BackLink>All rules</BackLink>
       </PageHeader>
       <Panel>
         <Form
           onSubmit={() => {
             // The form shows the error.
-            if (parsed.ok && isChanged) submit().catch(() => undefined)
+            if (mayBeSaved) submit("view").catch(() => undefined)
           }}
         >
           {rule && <Facts rule={rule} />}
@@ -91,7 +93,15 @@ function RuleForm({
               onChange={setTag}
             />
             <span className={styles["spacer"]} />
-            <Button kind="primary" type="submit" disabled={!parsed.ok || !isChanged} isBusy={save.isPending}>
+            {rule === undefined && (
+              <Button
+                disabled={!mayBeSaved || save.isPending}
+                onClick={() => void submit("backfill").catch(() => undefined)}
+              >
+                Add and backfill …
+              </Button>
+            )}
+            <Button kind="primary" type="submit" disabled={!mayBeSaved} isBusy={save.isPending}>
               {rule === undefined ? "Add rule" : "Save"}
             </Button>
           </div>
@@ -124,6 +134,23 @@ function Facts({ rule }: { readonly rule: RuleDetail }): ReactNode {
       </span>
       <code>{rule.id}</code>
     </p>
+  )
+}
+
+/** The address has the dialog of the backfill, so that a rule that has just been added begins with it. */
+function backfillAddress(id: string): string {
+  return `/${id}?backfill`
+}
+
+function RuleActions({ rule }: { readonly rule: RuleDetail }): ReactNode {
+  const isBackfilling = useAddressParameters().has("backfill")
+  const [, navigate] = useLocation()
+  return (
+    <>
+      <Button onClick={() => navigate(backfillAddress(rule.id))}>Backfill …</Button>
+      <DeleteRule rule={rule} />
+      {isBackfilling && <BackfillRule rule={rule} onClose={() => navigate(`/${rule.id}`, { replace: true })} />}
+    </>
   )
 }
 

@@ -5,6 +5,7 @@ import { countText, nounText } from "../../../components/counts.ts"
 import { Form } from "../../../components/form.tsx"
 import { VirtualList } from "../../../components/lists/virtual-list.tsx"
 import { PostCard } from "../../../components/posts/post-card.tsx"
+import { Progress } from "../../../components/progress.tsx"
 import { faultAbout } from "../../../components/request-faults.ts"
 import { ErrorNote } from "../../../components/states.tsx"
 import { Time } from "../../../components/time.tsx"
@@ -95,7 +96,7 @@ function Summary({ test }: { readonly test: PastTest }): ReactNode {
       </div>
       {(isRunning || hasMore) && (
         <div className={styles["progress"]}>
-          <progress value={progress} max={1} aria-label="Progress of the test" />
+          <Progress label="Progress of the test" done={progress} all={1} />
           {isRunning ? (
             <Button size="small" onClick={test.stop}>
               Stop
