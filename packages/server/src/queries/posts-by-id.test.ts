@@ -202,6 +202,21 @@ test("large carriers are read in parts, each asked for once, and the posts keep 
   expect(ofCarriers).toEqual([11, 8, 5, 2])
 })
 
+test("a post that comes by itself while the carriers of others are read is shown as it came", async () => {
+  const ids = ["20", "19", "18", "17", "16"]
+  for (const [at, id] of ids.entries()) await insertCarrier(String(100 + at), [id], 400_000)
+  let parts = 0
+  const coming = withReads(async (range) => {
+    if (range.shape === "core") parts += 1
+    if (range.shape === "core" && parts === 2) await insert(["17", "16"], 1)
+    return store.postsById(range)
+  })
+  const found = await find(ids, defaultSelection, coming)
+  expect(shownIds(found)).toEqual(ids)
+  expect(found.posts.dataJson).toContain('{"id":"17","text":"x"}')
+  expect(parts).toBe(2)
+})
+
 test("a post is known that is stored, damaged or not, or that a stored one brings along", async () => {
   await insert(["1"])
   await insertCarrier("10", ["2"])

@@ -132,7 +132,9 @@ class LookUp {
     )
     let taken = 0
     for (const id of stored.ids) {
-      const carrier = this.#carriers.get(id)
+      // A post that had a carrier a moment ago may have come by itself since.
+      const isStored = stored.posts.has(id) || stored.damaged.has(id)
+      const carrier = isStored ? undefined : this.#carriers.get(id)
       // One read has the first carriers only: the posts after those are for the next part.
       if (carrier !== undefined && !carriers.ids.has(carrier)) break
       taken += 1
