@@ -156,7 +156,7 @@ const table = {
   },
   search: {
     parse: oneOf(["on", "off"]),
-    // Under ingest at full speed the index takes a third of a core and some 250 MB.
+    // Under ingest at full speed the index takes a third of a core and some 90 MB.
     defaultValue: (posture) => (posture === "dev" ? "on" : "off"),
     help: "Whether stored posts are searched: an index of them is kept, by a thread of its own.",
   },
