@@ -37,7 +37,7 @@ export async function indexing(print: Print, { isQuick }: { readonly isQuick: bo
   await measureLag(print, isQuick ? 8 : 20)
 }
 
-/** What a server has used so far. */
+/** Processor time, memory and bytes that a server has used so far. */
 interface Used {
   readonly processorUs: number
   readonly residentMb: number

@@ -74,9 +74,9 @@ export async function search(
   await weigh(print, { name, sluice, index, database, posts })
 }
 
-/** What is measured. */
+/** The server that is measured, and the one that it is measured by. */
 interface Measured {
-  /** With what the figures' names begin. */
+  /** The beginning of the names of figures. */
   readonly name: string
   readonly sluice: MeasuredSluice
   readonly bare: MeasuredServer

@@ -10,7 +10,7 @@ export type SearchersMessage = { readonly kind: "start" | "stop" }
 
 const [url = "", ...tokens] = process.argv.slice(2)
 
-/** What people search for, and what costs the most. */
+/** Ordinary searches, and the costliest ones. */
 const requests = [
   `${paths.searchAll}?max_results=100&query=${marks.selective}`,
   `${paths.searchAll}?max_results=500&query=${frequentWord(0)}`,
