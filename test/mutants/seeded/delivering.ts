@@ -68,7 +68,7 @@ export const threadCalls: readonly Mutant[] = [
   mutant(
     "a thread that fails leaves the calls of other threads pending",
     `${server}/runtime/port-calls.ts#PortCalls.constructor`,
-    "        void this.#refuse(pending.reject)\n",
+    "        void this.#refuse(pending.reject, pending.abort?.signal)\n",
     "",
     `${server}/runtime/port-calls.test.ts`,
     `${server}/runtime/thread.test.ts`,
