@@ -23,8 +23,8 @@ export const search: readonly Mutant[] = [
   mutant(
     "the index alone decides although it cut a post's terms",
     `${server}/search/find-posts.ts#isExactWithin`,
-    "return cut.length === 0",
-    "return cut.length >= 0",
+    "return cut === 0",
+    "return cut !== -1",
     findTest,
   ),
   mutant(
