@@ -9,6 +9,7 @@ export type { Call, List, ListCall, MethodOptions, SelectingCall, SelectingListC
 export type { Operations, OptionsOf, PagedName, PageOptions, Query, RequestHeaders, ResponseOf } from "./operations.ts"
 export { problemText, type ProblemText } from "./problem-text.ts"
 export { reconnectDelayMs, withRetries, type RetryOptions } from "./retry.ts"
+export { sumOfRuleTests, type RuleTestSum } from "./rule-test-sum.ts"
 export { RuleSyncError, type DesiredRule, type RuleDifference, type RuleSyncOptions } from "./rules-sync.ts"
 export type { StreamDisconnect, StreamLine, StreamOptions } from "./stream.ts"
 export type { ClientOptions } from "./transport.ts"

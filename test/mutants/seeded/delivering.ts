@@ -278,7 +278,7 @@ export const backfills: readonly Mutant[] = [
   mutant(
     "a backfill is sent before all is found",
     `${server}/model/replay.ts#isSearched`,
-    "return backfill === undefined || BigInt(backfill.searchedId) >= BigInt(backfill.lastId)",
+    "return backfill === undefined || isSearchOver(backfill)",
     "return backfill === undefined || BigInt(backfill.searchedId) > 0n",
     searchesTest,
   ),

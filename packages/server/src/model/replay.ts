@@ -67,7 +67,12 @@ export const backfillGraceMs = 5_000
 
 /** Whether all matches of a replay are known, so that it can be sent. */
 export function isSearched({ backfill }: Pick<Replay, "backfill">): boolean {
-  return backfill === undefined || BigInt(backfill.searchedId) >= BigInt(backfill.lastId)
+  return backfill === undefined || isSearchOver(backfill)
+}
+
+/** Whether the search of a backfill has come to its end. */
+export function isSearchOver({ searchedId, lastId }: Pick<Backfill, "searchedId" | "lastId">): boolean {
+  return BigInt(searchedId) >= BigInt(lastId)
 }
 
 /** Whether a backfill ends before the time that it was asked for, since it has found as many matches as may be. */

@@ -18,7 +18,7 @@ import {
   type RuleWarning,
 } from "@sluice/rules"
 import type { Readable } from "node:stream"
-import type { Client, Operations } from "@sluice/client"
+import { sumOfRuleTests, type Client, type Operations } from "@sluice/client"
 import type { InputLine } from "../import/input-line.ts"
 import { openPostFile } from "../import/input-lines.ts"
 import { postsOfLine } from "../import/post-formats.ts"
@@ -68,8 +68,6 @@ const judgedPostsMax = 2_000
 /** Matches that a test on the posts since a time shows, the newest. Ours. */
 const shownMax = 100
 
-const dayMs = 86_400_000
-
 /**
  * Runs the test on the newest posts of a server; with `since`, on all since that time, in as many requests as it takes.
  * Throws its `ApiError`.
@@ -80,28 +78,33 @@ export async function testOnServer(
   { mode, since }: { readonly mode: Mode; readonly since?: string | undefined },
   listener: RuleTestListener,
 ): Promise<RuleTestSummary> {
-  let [tested, matched, shown] = [0, 0, 0]
-  const times: number[] = []
-  let last: RuleTestedBody | undefined
-  do {
-    const untilId = last?.meta.stopped_at
+  let shown = 0
+  const ask = async (untilId?: string): Promise<RuleTestedBody> => {
     const posts =
       since === undefined ? { recent: recentMax } : { since, ...(untilId !== undefined && { until_id: untilId }) }
-    last = await client.request("POST", "ruleTest", { body: { value, mode, ...posts } })
-    const { data, meta } = last
-    for (const match of since === undefined ? data : data.slice(0, shownMax - shown)) {
+    const part = await client.request("POST", "ruleTest", { body: { value, mode, ...posts } })
+    for (const match of since === undefined ? part.data : part.data.slice(0, shownMax - shown)) {
       await listener.print(match, undefined)
       shown += 1
     }
-    tested += meta.tested
-    matched += meta.matched
-    if (meta.from !== undefined && meta.to !== undefined) times.push(Date.parse(meta.from), Date.parse(meta.to))
-    if (meta.stopped_at !== undefined) listener.progressed?.(tested, matched)
-  } while (last.meta.stopped_at !== undefined)
-  const spanMs = Math.max(...times) - Math.min(...times)
-  const matchesPerDay = spanMs > 0 ? Number(((matched * dayMs) / spanMs).toPrecision(3)) : undefined
-  const { cost } = last.meta
-  return { tested, matched, cost, warnings: last.warnings, ...(matchesPerDay !== undefined && { matchesPerDay }) }
+    return part
+  }
+  const parts: [RuleTestedBody, ...RuleTestedBody[]] = [await ask()]
+  for (let untilId = parts[0].meta.stopped_at; untilId !== undefined;) {
+    const soFar = sumOfRuleTests(parts)
+    listener.progressed?.(soFar.tested, soFar.matched)
+    const part = await ask(untilId)
+    parts.push(part)
+    untilId = part.meta.stopped_at
+  }
+  const { tested, matched, cost, matchesPerDay, warnings } = sumOfRuleTests(parts)
+  return {
+    tested,
+    matched,
+    cost,
+    warnings: warnings.map((message) => ({ message })),
+    ...(matchesPerDay !== undefined && { matchesPerDay: Number(matchesPerDay.toPrecision(3)) }),
+  }
 }
 
 /** Runs the test on the posts of a file, or of `stdin` for `-`. Throws `RuleRefused`, and `Failure` when the file cannot be read. */

@@ -1,5 +1,6 @@
 import { firstPostMs } from "@sluice/api"
 import { useMemo } from "react"
+import { useSession } from "../../api/session.ts"
 import { barsOf, type Bar } from "../../components/charts/bars.ts"
 import { granularityMs, type SearchRequest } from "./search.ts"
 import { useSearchPages } from "./use-search-pages.ts"
@@ -27,9 +28,17 @@ interface Counts {
  */
 export function useCounts({ query, times, granularity, atMs }: SearchRequest, isEnabled: boolean): Counts {
   const hasBeginning = times.start_time !== undefined
-  const read = useSearchPages("countsAll", {
-    query: { query, granularity, start_time: new Date(firstPostMs).toISOString(), ...times },
-    atMs,
+  const { client } = useSession()
+  const read = useSearchPages({
+    key: ["counts", query, granularity, times, atMs],
+    read: (page) =>
+      client.posts.getCountsAll({
+        query,
+        granularity,
+        start_time: new Date(firstPostMs).toISOString(),
+        ...times,
+        ...page,
+      }),
     isEnabled,
     isEnough: (pages) => pages.length % pagesMax === 0 || (!hasBeginning && pages.at(-1)?.meta.total_post_count === 0),
   })

@@ -1,6 +1,7 @@
 import type { Envelope } from "@sluice/api"
 import { useMemo } from "react"
-import { wholePost } from "../../components/posts/whole-post.ts"
+import { useSession } from "../../api/session.ts"
+import { envelopeOf, wholePost } from "../../components/posts/whole-post.ts"
 import { useStatePer } from "../../components/use-state-per.ts"
 import type { SearchRequest } from "./search.ts"
 import { useSearchPages } from "./use-search-pages.ts"
@@ -31,18 +32,18 @@ export interface Hits {
 /** Reads the hits of a search: one page's worth, then as many again at each `readMore`. */
 export function useHits(request: SearchRequest, isEnabled: boolean): Hits {
   const [wanted, setWanted] = useStatePer(request, () => ({ posts: pageSize, pages: pagesMax }))
-  const read = useSearchPages("searchAll", {
-    query: { query: request.query, sort_order: request.order, max_results: pageSize, ...request.times, ...wholePost },
-    atMs: request.atMs,
+  const { client } = useSession()
+  const { query, order, times, atMs } = request
+  const read = useSearchPages({
+    key: ["hits", query, order, times, atMs],
+    read: (page) =>
+      client.posts.searchAll({ query, sort_order: order, max_results: pageSize, ...times, ...wholePost, ...page }),
     isEnabled,
     isEnough: (pages) =>
       pages.length >= wanted.pages || pages.reduce((sum, { data = [] }) => sum + data.length, 0) >= wanted.posts,
   })
   const posts = useMemo(
-    () =>
-      read.pages?.flatMap(({ data = [], includes }) =>
-        data.map((post): Envelope => ({ data: post, ...(includes !== undefined && { includes }) })),
-      ),
+    () => read.pages?.flatMap(({ data = [], includes }) => data.map((post) => envelopeOf(post, includes))),
     [read.pages],
   )
   const unshown = useMemo(

@@ -5,16 +5,13 @@
  *       ▲            └─────── yes, or the last ──► stand still, until `readMore`
  *       └──────────────────────────────────────────────────────────┘
  */
-import type { CountsBody, PostsBody } from "@sluice/api"
-import type { Query } from "@sluice/client"
 import { useInfiniteQuery } from "@tanstack/react-query"
 import { useEffect } from "react"
 import { useSession } from "../../api/session.ts"
 
-/** The body of a page, by the name of its operation. */
-interface PageBodies {
-  readonly searchAll: PostsBody
-  readonly countsAll: CountsBody
+/** A page as far as this file reads it. */
+interface AnyPage {
+  readonly meta?: { readonly next_token?: string | undefined } | undefined
 }
 
 /** The pages as far as they have been read. */
@@ -29,33 +26,31 @@ interface SearchPages<Page> {
   readonly readMore: () => void
 }
 
+/** The query parameter and the signal of a page's request. */
+interface PageRequest {
+  readonly next_token?: string
+  readonly signal: AbortSignal
+}
+
 /**
- * Reads pages until `isEnough` of them, and once only: a search stands still while it is looked at. `atMs` tells a search
- * from the same one, repeated.
+ * Reads pages until `isEnough` of them, and once only: a search stands still while it is looked at. `key` tells one search
+ * from another, and from the same one, repeated.
  */
-export function useSearchPages<Name extends keyof PageBodies>(
-  name: Name,
-  {
-    query,
-    atMs,
-    isEnabled,
-    isEnough,
-  }: {
-    readonly query: Exclude<Query, string>
-    readonly atMs: number
-    readonly isEnabled: boolean
-    readonly isEnough: (pages: readonly PageBodies[Name][]) => boolean
-  },
-): SearchPages<PageBodies[Name]> {
-  const { client, appId } = useSession()
+export function useSearchPages<Page extends AnyPage>({
+  key,
+  read,
+  isEnabled,
+  isEnough,
+}: {
+  readonly key: readonly unknown[]
+  readonly read: (request: PageRequest) => Promise<Page>
+  readonly isEnabled: boolean
+  readonly isEnough: (pages: readonly Page[]) => boolean
+}): SearchPages<Page> {
+  const { appId } = useSession()
   const { data, error, isError, isFetching, hasNextPage, fetchNextPage, refetch } = useInfiniteQuery({
-    queryKey: [name, appId, "search", query, atMs],
-    queryFn: ({ pageParam, signal }) =>
-      client.request(
-        "GET" as never,
-        name,
-        ...([{ signal, query: { ...query, next_token: pageParam } }] as never),
-      ) as Promise<unknown> as Promise<PageBodies[Name]>,
+    queryKey: ["search", appId, ...key],
+    queryFn: ({ pageParam, signal }) => read({ signal, ...(pageParam !== undefined && { next_token: pageParam }) }),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ meta }) => meta?.next_token,
     enabled: isEnabled,

@@ -108,23 +108,23 @@ export async function testRule(
   { store, embeddings, bounds = defaultBounds, pause }: RuleTestDeps,
 ): Promise<RuleTest> {
   const { rule, sources } = ruleOf(value, mode)
-  const isPast = !Array.isArray(posts) && typeof posts === "object"
+  const isGiven = Array.isArray(posts)
+  const isPast = !isGiven && typeof posts === "object"
   const shownMax = isPast ? pastShownMax : Number.POSITIVE_INFINITY
   const trial = new RuleTrial(rule)
   const matches: RuleTest["matches"][number][] = []
   const unmatched: RuleTest["unmatched"][number][] = []
   const times: number[] = []
   let [matched, steps, characters, read] = [0, 0, 0, 0]
+  /** The last post that was tested, while older ones were not. */
   let stoppedAt: PostId | undefined
-  let isOver = false
+  const isSpent = (): boolean => steps + trial.steps >= bounds.stepsMax || characters >= bounds.resultCharactersMax
   for await (const { envelopes, next } of partsOf(posts, store, pause)) {
+    const { tested: before } = trial
     read += envelopes.length
-    let at = 0
+    stoppedAt = next
     for await (const post of readPosts([rule], envelopes, { mode, embeddings, pause })) {
       const isMatch = trial.holds(post)
-      const atMs = createdAtMs(envelopes[at]?.data)
-      if (atMs !== undefined) times.push(atMs)
-      at += 1
       steps += readingSteps * textLengthOf(post)
       if (isMatch) matched += 1
       if (isMatch && matches.length < shownMax) {
@@ -138,28 +138,22 @@ export async function testRule(
         unmatched.push({ id: post.id, failed })
         characters += charactersOf(failed)
       }
-      isOver = steps + trial.steps >= bounds.stepsMax || characters >= bounds.resultCharactersMax
-      if (isOver) {
-        if (isPast && (at < envelopes.length || next !== undefined)) stoppedAt = post.id as PostId
-        break
-      }
-    }
-    if (isOver) break
-    if (isPast && trial.tested >= pastPostsMax) {
-      stoppedAt = next
+      if (!isSpent()) continue
+      if (trial.tested < read) stoppedAt = post.id as PostId
       break
     }
+    times.push(...envelopes.slice(0, trial.tested - before).flatMap(({ data }) => createdAtMs(data) ?? []))
+    if (isSpent()) break
   }
   const { tested } = trial
-  const isStored = !Array.isArray(posts)
   return {
     tested,
     matched,
     matches,
     unmatched,
     cost: ruleCost(rule),
-    ...(isStored && ratesOf(matched, times)),
-    ...(stoppedAt !== undefined && { stoppedAt }),
+    ...(!isGiven && ratesOf(matched, times)),
+    ...(isPast && stoppedAt !== undefined && { stoppedAt }),
     warnings: [...(!isPast && tested < read ? [partial(rule, tested, read)] : []), ...trial.warnings],
   }
 }
@@ -181,14 +175,14 @@ async function* partsOf(
   else yield { envelopes: posts }
 }
 
-/** The stored posts of a span, the newest first. */
+/** The stored posts of a span, the newest first: as many as one test looks at, but for those of the last part. */
 async function* pastParts(
   { sinceMs, untilId }: PastSpan,
   store: RuleTestDeps["store"],
 ): AsyncGenerator<Part, void, void> {
   const firstId = firstIdAt(sinceMs)
   let from = untilId
-  for (;;) {
+  for (let read = 0; read < pastPostsMax;) {
     const range = {
       direction: "older",
       ...(from !== undefined && { from }),
@@ -202,6 +196,7 @@ async function* pastParts(
     yield { envelopes: within.map(({ json }) => JSON.parse(json) as Envelope), next }
     if (next === undefined) return
     from = next
+    read += within.length
   }
 }
 
@@ -252,13 +247,12 @@ function ratesOf(matched: number, times: readonly number[]): Pick<RuleTest, "tim
   if (times.length === 0) return {}
   const [fromMs, toMs] = times.reduce(
     ([least, most], atMs) => [Math.min(least, atMs), Math.max(most, atMs)],
-    [Infinity, -Infinity],
+    [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY],
   )
   const matchesPerDay = Number(((matched * dayMs) / (toMs - fromMs)).toPrecision(3))
   return { times: { fromMs, toMs }, ...(toMs > fromMs && { matchesPerDay }) }
 }
 
-function createdAtMs(post: Envelope["data"] | undefined): number | undefined {
-  if (post?.created_at !== undefined) return Date.parse(post.created_at)
-  return post && snowflakeAtMs(post.id)
+function createdAtMs({ id, created_at: createdAt }: Envelope["data"]): number | undefined {
+  return createdAt === undefined ? snowflakeAtMs(id) : Date.parse(createdAt)
 }

@@ -7,7 +7,7 @@
  *                    └──────────────────── then `replays.ts` sends it ◄──────────────────────────────────┘
  */
 import type { ReplayId } from "../../model/ids.ts"
-import { isSearched, type Backfill, type BackfillPart, type FoundInPast } from "../../model/replay.ts"
+import { isSearched, isSearchOver, type Backfill, type BackfillPart, type FoundInPast } from "../../model/replay.ts"
 import type { Store } from "../../store/store.ts"
 import { ControlWatch } from "../control-watch.ts"
 import type { SendingDeps } from "../sending/sending-deps.ts"
@@ -75,7 +75,7 @@ async function search(
   // Until then every post is stored that came before the rules and was not matched by them.
   const waitMs = replay.toMs - clock.nowMs()
   if (waitMs > 0) await clock.sleep(waitMs, signal)
-  while (!isSearched({ backfill }) && !signal.aborted) {
+  while (!isSearchOver(backfill) && !signal.aborted) {
     const { rules, searchedId: after, lastId }: Backfill = backfill
     const limit = Math.min(foundMax, backfillMatchesMax - found)
     const part: BackfillPart = { appId, rules, after, lastId, limit }

@@ -37,7 +37,7 @@ import type { MatchEntry, MatchOfPost, PostMatch } from "../../model/match.ts"
 import type { AcceptedPost, PostShape, StoredPost } from "../../model/post.ts"
 import type { LinkMatch, RedeliveryOutcome } from "../../model/redelivery.ts"
 import {
-  isSearched,
+  isSearchOver,
   type BackfillFound,
   type BackfillMatch,
   type Replay,
@@ -880,7 +880,7 @@ export class MemoryStore implements Store {
     this.#state.backfillMatches.set(id, found)
     const backfill = { ...replay.backfill, searchedId, lastId }
     this.#state.replays.set(id, { ...replay, endSeq: found.length as MatchSeq, backfill })
-    this.#announceIf(isSearched({ backfill }))
+    this.#announceIf(isSearchOver(backfill))
     return true
   }
 

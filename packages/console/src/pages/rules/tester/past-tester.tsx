@@ -1,4 +1,5 @@
 /** Tests the rule on all stored posts since a time, with its true rate and its cost. */
+import type { RuleTestSum } from "@sluice/client"
 import { useState, type ReactNode } from "react"
 import { Button } from "../../../components/button.tsx"
 import { countText, nounText } from "../../../components/counts.ts"
@@ -11,7 +12,6 @@ import { ErrorNote } from "../../../components/states.tsx"
 import { Time } from "../../../components/time.tsx"
 import { SinceFields } from "../since-fields.tsx"
 import { isEmpty, sinceInstant, type Since } from "../since.ts"
-import type { PastTestSummary } from "./past-test.ts"
 import styles from "./past-tester.module.css"
 import { usePastTest, type PastTest, type PastTestRun, type ShownMatch } from "./use-past-test.ts"
 
@@ -120,7 +120,7 @@ function Summary({ test }: { readonly test: PastTest }): ReactNode {
   )
 }
 
-function Facts({ of }: { readonly of: PastTestSummary }): ReactNode {
+function Facts({ of }: { readonly of: RuleTestSum }): ReactNode {
   const { tested, matched, share, matchesPerDay, cost, times } = of
   if (times === undefined) return <span>No posts of this time are stored.</span>
   return (

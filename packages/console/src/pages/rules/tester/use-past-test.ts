@@ -6,14 +6,13 @@
  *      └─────────────────────────────────────────────────────────────────────────────┘
  */
 import { snowflakeAtMs, type Envelope, type RuleTestedBody } from "@sluice/api"
-import { ApiError } from "@sluice/client"
+import { ApiError, sumOfRuleTests, type RuleTestSum } from "@sluice/client"
 import type { Span } from "@sluice/rules"
 import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query"
 import { useEffect, useMemo } from "react"
 import { useSession } from "../../../api/session.ts"
-import { wholePost } from "../../../components/posts/whole-post.ts"
+import { envelopeOf, wholePost } from "../../../components/posts/whole-post.ts"
 import { useStatePer } from "../../../components/use-state-per.ts"
-import { summaryOf, type PastTestSummary } from "./past-test.ts"
 
 /** Matches that a test shows, the newest. As many as one look-up returns. */
 const shownMax = 100
@@ -39,7 +38,7 @@ export interface ShownMatch {
 /** A test as far as it has come. */
 export interface PastTest {
   /** `undefined` until the first response. */
-  readonly summary: PastTestSummary | undefined
+  readonly summary: RuleTestSum | undefined
   /** The newest matches. */
   readonly matches: readonly ShownMatch[]
   /** The part of the time that has been tested, 0 to 1. */
@@ -81,10 +80,10 @@ export function usePastTest(run: PastTestRun | undefined): PastTest {
     const found = body.data.slice(0, shownMax - shown)
     if (found.length === 0) return { body, matches: [] }
     const ids = found.map(({ id }) => id)
-    const { data = [], includes } = await client.request("GET", "postsById", { query: { ids, ...wholePost }, signal })
+    const { data = [], includes } = await client.posts.getByIds({ ids, ...wholePost, signal })
     const spans = new Map(found.map((one) => [one.id, one.spans as readonly Span[]]))
     const matches = data.map((post) => ({
-      envelope: { data: post, ...(includes !== undefined && { includes }) } as Envelope,
+      envelope: envelopeOf(post, includes),
       spans: spans.get(post.id) ?? [],
     }))
     return { body, matches }
@@ -113,7 +112,7 @@ export function usePastTest(run: PastTestRun | undefined): PastTest {
 
   const summary = useMemo(() => {
     const [first, ...rest] = data?.pages.map(({ body }) => body) ?? []
-    return first && summaryOf([first, ...rest])
+    return first && sumOfRuleTests([first, ...rest])
   }, [data])
   const matches = useMemo(() => data?.pages.flatMap((part) => part.matches) ?? [], [data])
   return {

@@ -2,7 +2,7 @@
 import type { ReplayReads, ReplayWrites } from "../../port/replay-store.ts"
 import type { AppId, ReplayId } from "../../../model/ids.ts"
 import type { PostShape } from "../../../model/post.ts"
-import { isSearched, type Replay } from "../../../model/replay.ts"
+import { isSearchOver, type Replay } from "../../../model/replay.ts"
 import { endedReplaysMax } from "../../bounds.ts"
 import { entryOf, type MatchRow } from "../../rows/match-entry.ts"
 import { columnsOf } from "../../rows/record.ts"
@@ -112,7 +112,7 @@ export function createReplayWrites(database: ClusterDatabase): ReplayWrites {
           lastId,
           id,
         )
-        if (isSearched({ backfill: { rules: [], searchedId, lastId } })) await transaction.announceControl()
+        if (isSearchOver({ searchedId, lastId })) await transaction.announceControl()
         return true
       }),
 

@@ -3,7 +3,7 @@ import type { ReplayReads, ReplayWrites } from "../../port/replay-store.ts"
 import type { DatabaseSync } from "node:sqlite"
 import type { AppId, MatchSeq, PostId, ReplayId } from "../../../model/ids.ts"
 import type { PostShape } from "../../../model/post.ts"
-import { isSearched } from "../../../model/replay.ts"
+import { isSearchOver } from "../../../model/replay.ts"
 import { endedReplaysMax } from "../../bounds.ts"
 import { entryOf } from "../../rows/match-entry.ts"
 import { backfillRowsOf, replayColumns, replayOf, replayValuesOf, type ReplayRow } from "../../rows/replay.ts"
@@ -120,7 +120,7 @@ export function createReplayWrites(db: DatabaseSync, { announceControl }: WriteC
         insertFound.run(BigInt(id), seq, BigInt(postId), rules)
       }
       moveSearch.run(replay.endSeq + matches.length, BigInt(searchedId), BigInt(lastId), BigInt(id))
-      announceControl(isSearched({ backfill: { rules: [], searchedId, lastId } }))
+      announceControl(isSearchOver({ searchedId, lastId }))
       return true
     },
 

@@ -4,7 +4,7 @@ import type { RuleTestedBody } from "@sluice/api"
 const dayMs = 86_400_000
 
 /** How often a rule matched in the posts that were tested so far. */
-export interface PastTestSummary {
+export interface RuleTestSum {
   readonly tested: number
   readonly matched: number
   /** `matched / tested`, 0 to 1; 0 when nothing was tested. */
@@ -19,8 +19,8 @@ export interface PastTestSummary {
   readonly warnings: readonly string[]
 }
 
-/** Sums up the responses of a test; there is at least one. */
-export function summaryOf(bodies: readonly [RuleTestedBody, ...RuleTestedBody[]]): PastTestSummary {
+/** Sums up the responses of a test, the first one first. */
+export function sumOfRuleTests(bodies: readonly [RuleTestedBody, ...RuleTestedBody[]]): RuleTestSum {
   const [first] = bodies
   const sum = (name: "tested" | "matched"): number => bodies.reduce((total, { meta }) => total + meta[name], 0)
   const [tested, matched] = [sum("tested"), sum("matched")]

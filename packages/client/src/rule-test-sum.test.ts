@@ -1,6 +1,6 @@
 import type { RuleTestedBody } from "@sluice/api"
 import { expect, test } from "vitest"
-import { summaryOf } from "./past-test.ts"
+import { sumOfRuleTests } from "./rule-test-sum.ts"
 
 function response(meta: Partial<RuleTestedBody["meta"]>, warning?: string): RuleTestedBody {
   return {
@@ -21,7 +21,7 @@ test("the responses of a test add up, with the rate over the whole time", () => 
     from: "2026-03-12T00:00:00.000Z",
     to: "2026-03-13T11:59:00.000Z",
   })
-  expect(summaryOf([newer, older])).toEqual({
+  expect(sumOfRuleTests([newer, older])).toEqual({
     tested: 30_000,
     matched: 30,
     share: 0.001,
@@ -34,8 +34,8 @@ test("the responses of a test add up, with the rate over the whole time", () => 
 
 test("posts of one moment have no rate, and no posts have no time", () => {
   const moment = "2026-03-14T00:00:00.000Z"
-  const one = summaryOf([response({ tested: 1, matched: 1, from: moment, to: moment })])
+  const one = sumOfRuleTests([response({ tested: 1, matched: 1, from: moment, to: moment })])
   expect(one).toMatchObject({ share: 1, times: { fromMs: Date.parse(moment), toMs: Date.parse(moment) } })
   expect(one).not.toHaveProperty("matchesPerDay")
-  expect(summaryOf([response({})])).toEqual({ tested: 0, matched: 0, share: 0, cost: 5, warnings: [] })
+  expect(sumOfRuleTests([response({})])).toEqual({ tested: 0, matched: 0, share: 0, cost: 5, warnings: [] })
 })
