@@ -1,5 +1,5 @@
 /** X's recorded answers about users, against Sluice's for the same requests over users made of these answers. */
-import { describe, expect, test } from "vitest"
+import { afterAll, describe, expect, test } from "vitest"
 import { hasSharedData, sharedLines } from "./support/shared-data.testing.ts"
 import { startTestServer, type TestServer } from "./support/test-server.testing.ts"
 
@@ -34,19 +34,47 @@ const notReproduced: Readonly<Record<string, string>> = {
   "lookup-search-exchanges.ndjson:24": "names the list's size in words of 2020",
 }
 
+interface User {
+  readonly id: string
+  readonly username?: string
+}
+
+/** Servers, and what each has: ids and usernames of users, and ids of posts. */
+const servers: { readonly server: TestServer; readonly known: Set<string> }[] = []
+afterAll(async () => {
+  for (const { server } of servers) await server[Symbol.asyncDispose]()
+})
+
 let lastPost = 1_000
 
-/** Sends users, who replace those that came before, and posts that they have pinned. */
-async function come(
-  server: TestServer,
-  users: readonly unknown[],
-  posts: readonly { readonly id: string }[],
-): Promise<void> {
+/**
+ * A server with these users and the posts that they have pinned, and with no other user or post that the request or these
+ * users name. The users replace those who came before.
+ */
+async function serverWith(
+  request: string,
+  users: readonly User[],
+  posts: readonly { readonly id: string }[] = [],
+): Promise<TestServer> {
+  const own = new Set(
+    [...users.flatMap(({ id, username = id }) => [id, username]), ...posts.map(({ id }) => id)].map((name) =>
+      name.toLowerCase(),
+    ),
+  )
+  const named = (request + JSON.stringify(users)).toLowerCase()
+  let found = servers.find(({ known }) => [...known].every((name) => own.has(name) || !named.includes(name)))
+  if (found === undefined) {
+    found = { server: await startTestServer(), known: new Set() }
+    servers.push(found)
+  }
+  const { server, known } = found
+  for (const name of own) known.add(name)
   lastPost += 1
   const created = new Date(Date.UTC(2026, 0, 1) + lastPost * 1_000).toISOString()
   const post = { id: String(lastPost), text: "a note", created_at: created }
   const envelopes = [{ data: post, includes: { users } }, ...posts.map((data) => ({ data }))]
   expect((await server.ingest(...envelopes)).body).toMatchObject({ rejected_count: 0 })
+  return server
 }
 
 describe.runIf(hasSharedData)("recorded look-ups of users", () => {
@@ -67,11 +95,10 @@ describe.runIf(hasSharedData)("recorded look-ups of users", () => {
   })
 
   test.each(reproduced)("$name: $path", async ({ path, exchange: { status, headers, body } }) => {
-    await using server = await startTestServer()
-    const users = [body.data ?? []].flat() as { readonly id: string }[]
+    const users = [body.data ?? []].flat() as User[]
     // The host in a problem's type is another one since.
     const errors = body.errors?.map(({ type: _type, ...error }) => error)
-    await come(server, users, body.includes?.tweets ?? [])
+    const server = await serverWith(path, users, body.includes?.tweets)
     const token = path.startsWith("/2/users/me")
       ? ((await server.running.apps.createUserToken(server.app.application_id, users[0]?.id ?? "")) ?? "")
       : server.app.bearer_token
@@ -129,13 +156,8 @@ describe.runIf(hasSharedData)("recorded outcomes of requests for users", () => {
   })
 
   test.each(reproduced)("$case", async ({ case: name, request, status, body }) => {
-    await using server = await startTestServer()
-    const users = [body.data ?? []].flat() as { readonly id: string }[]
-    await come(
-      server,
-      users.map((user) => ({ ...user, name: "n", username: `u${user.id}` })),
-      [],
-    )
+    const users = ([body.data ?? []].flat() as User[]).map((user) => ({ ...user, name: "n", username: `u${user.id}` }))
+    const server = await serverWith(spelledOut[name] ?? request, users)
     const answer = await server.call(spelledOut[name] ?? request.replace("GET ", ""))
     expect(answer.status).toBe(status)
     if (body.title !== undefined) expect(answer.body.title).toBe(body.title)
