@@ -6,7 +6,7 @@ import { existsSync } from "node:fs"
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { createClient, type Client } from "../packages/client/src/index.ts"
 import { nodeHandler, receiver as receiverOf, type Delivery } from "../packages/client/src/receiver/index.ts"
 import { loadConfig, type AppCredentials } from "../packages/server/src/index.ts"
@@ -18,6 +18,7 @@ import {
   createTestDatabase,
   type TestDatabase,
 } from "../packages/server/src/store/cluster/connection/postgres.testing.ts"
+import type { AppId } from "../packages/server/src/model/ids.ts"
 import { embeddedEngine } from "../packages/server/src/store/embedded/engine.ts"
 import { listening } from "./support/listening.testing.ts"
 import { whyNoPostgres } from "./support/postgres.testing.ts"
@@ -56,18 +57,31 @@ describe.each(stores)("a server on $name", ({ engineOf, deliveryThreads = "0" })
   let refusals: string[]
   let statusOf: (delivery: Delivery) => number
   let signingKeys: string[]
-  let lastPost: number
+  /** The author of the test's posts: the server is the same for all tests, and each has an app of its own. */
+  let author = 6
+  let lastPost = 1_000
 
-  beforeEach(async () => {
+  beforeAll(async () => {
     directory = await mkdtemp(join(tmpdir(), "sluice-stores-"))
     engine = await engineOf(directory)
+    await start()
+  })
+
+  afterAll(async () => {
+    await server.close()
+    expect(existsSync(join(directory, "sluice.db"))).toBe(engine.files !== undefined)
+    await rm(directory, { recursive: true })
+    await database?.[Symbol.asyncDispose]()
+    database = undefined
+  })
+
+  beforeEach(async () => {
     deliveries = []
     refusals = []
     signingKeys = []
     statusOf = () => 200
-    lastPost = 1_000
-    await start()
-    app = await server.apps.create("own")
+    author += 1
+    app = await server.apps.create(`own ${author}`)
     connect()
     const receive = receiverOf({
       consumerSecret: app.consumer_secret,
@@ -85,12 +99,8 @@ describe.each(stores)("a server on $name", ({ engineOf, deliveryThreads = "0" })
   })
 
   afterEach(async () => {
-    await server.close()
+    await server.apps.revoke(app.application_id as AppId)
     await receiver[Symbol.asyncDispose]()
-    expect(existsSync(join(directory, "sluice.db"))).toBe(engine.files !== undefined)
-    await rm(directory, { recursive: true })
-    await database?.[Symbol.asyncDispose]()
-    database = undefined
     expect(refusals).toEqual([])
   })
 
@@ -119,12 +129,12 @@ describe.each(stores)("a server on $name", ({ engineOf, deliveryThreads = "0" })
     return id
   }
 
-  /** Ingests a post of each text by user 7; returns their ids. */
+  /** Ingests a post of each text by the author; returns their ids. */
   async function ingest(...texts: readonly string[]): Promise<readonly string[]> {
     const ids = texts.map(() => String((lastPost += 1)))
     const lines = texts.map((text, index) => {
-      const data = { id: ids[index], text, author_id: "7", created_at: new Date().toISOString() }
-      return `${JSON.stringify({ data, includes: { users: [{ id: "7", username: "wren" }] } })}\n`
+      const data = { id: ids[index], text, author_id: `${author}`, created_at: new Date().toISOString() }
+      return `${JSON.stringify({ data, includes: { users: [{ id: `${author}`, username: `wren${author}` }] } })}\n`
     })
     const body = await client.request("POST", "posts", { body: lines.join("") })
     expect(body).toMatchObject({ accepted: texts.length, duplicates: 0, rejected: [] })
@@ -184,11 +194,11 @@ describe.each(stores)("a server on $name", ({ engineOf, deliveryThreads = "0" })
   test("shows the posts of a user in pages", async () => {
     const ids = await ingest("one", "two", "three", "four", "five", "six", "seven")
     const query = { max_results: 5 }
-    const pages = await Array.fromAsync(client.pages("userPosts", { parameters: { id: "7" }, query }))
+    const pages = await Array.fromAsync(client.pages("userPosts", { parameters: { id: `${author}` }, query }))
     expect(pages.map(({ data = [] }) => data.length)).toEqual([5, 2])
     expect(pages.flatMap(({ data = [] }) => data.map((post) => post.id))).toEqual(ids.toReversed())
-    const unknown = client.request("GET", "userPosts", { parameters: { id: "8" } })
-    expect(await unknown).toMatchObject({ errors: [{ resource_id: "8" }] })
+    const unknown = client.request("GET", "userPosts", { parameters: { id: "6" } })
+    expect(await unknown).toMatchObject({ errors: [{ resource_id: "6" }] })
   })
 
   test("sends dead letters again", async () => {
@@ -239,21 +249,21 @@ describe.each(stores)("a server on $name", ({ engineOf, deliveryThreads = "0" })
 
   test("tests a rule on the newest posts, in a separate thread", async () => {
     const ids = await ingest("a cat", "a dog", "the cat")
-    const tested = await client.request("POST", "ruleTest", { body: { value: "cat", recent: 10 } })
+    const tested = await client.request("POST", "ruleTest", { body: { value: "cat", recent: 3 } })
     expect(tested.meta).toMatchObject({ tested: 3 })
     expect(tested.data.map(({ id }) => id)).toEqual([ids[2], ids[0]])
   })
 
   test("resumes where it was after a restart", async () => {
     await link("cat")
-    await ingest("a cat")
+    const [first] = await ingest("a cat")
     await expect.poll(() => deliveries.length).toBe(1)
     await server.close()
     await start()
     connect()
     const [id] = await ingest("another cat")
-    await expect.poll(() => postIds()).toEqual(["1001", id])
+    await expect.poll(() => postIds()).toEqual([first, id])
     expect(deliveries[1]?.id).toMatch(/^msg_\d+_2$/)
-    expect(await server.apps.list()).toMatchObject([{ name: "own" }])
+    expect(await server.apps.list()).toContainEqual(expect.objectContaining({ name: `own ${author}` }))
   })
 })
