@@ -1,5 +1,8 @@
+import { statfsSync } from "node:fs"
+import { tmpdir } from "node:os"
 import { fileURLToPath } from "node:url"
 import { defineConfig } from "vitest/config"
+import { BaseSequencer, type TestSpecification } from "vitest/node"
 import { whyNoPostgres } from "./test/support/postgres.testing.ts"
 
 /** Needs code that nothing has run before it. */
@@ -31,6 +34,46 @@ const onPostgresOnly = [
   "packages/sluice/src/commands/migrate.test.ts",
 ]
 
+/** The files that take longest, the longest first: one that began last would run alone. */
+const longest = [
+  "packages/server/src/store/embedded/serving/embedded-store.test.ts",
+  "test/search-random.test.ts",
+  "test/search.test.ts",
+  "packages/server/src/delivery/links/endpoint-outages.test.ts",
+  "packages/server/src/control/retention.test.ts",
+  "test/recorded-posts.test.ts",
+  "packages/rules/src/real-posts.test.ts",
+  "packages/rules/src/language/parse-rule.fuzz.test.ts",
+  "packages/server/src/sources/jetstream.test.ts",
+  "packages/sluice/src/commands/dev.test.ts",
+  "packages/sluice/src/demo/demo.test.ts",
+  "packages/server/src/http/routes/replays.test.ts",
+]
+
+/** Starts with the longest files, then as Vitest would. */
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const place = ({ moduleId }: TestSpecification): number => {
+      const found = longest.findIndex((path) => moduleId.endsWith(`/${path}`))
+      return found === -1 ? longest.length : found
+    }
+    // oxlint-disable-next-line unicorn/no-array-sort -- a method of Vitest
+    const sorted = await super.sort(files)
+    return sorted.toSorted((a, b) => place(a) - place(b))
+  }
+}
+
+/**
+ * The directory of what tests write: in memory where there is room, since they make thousands of stores, which sync each
+ * commit, and no test is about the disk but those of `faults`.
+ */
+function temporaryFiles(): string {
+  const memory = "/dev/shm"
+  if (process.env["TMPDIR"] !== undefined || process.platform !== "linux") return tmpdir()
+  const { bavail, bsize } = statfsSync(memory)
+  return bavail * bsize > 4 * 2 ** 30 ? memory : tmpdir()
+}
+
 const noPostgres = await whyNoPostgres()
 if (noPostgres !== undefined) console.warn(`Tests on PostgreSQL are skipped: ${noPostgres}`)
 
@@ -44,6 +87,7 @@ export default defineConfig({
     // Sources run as they do in the program: by Node itself, and once for all test files of a worker.
     experimental: { viteModuleRunner: false, nodeLoader: false },
     isolate: false,
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         extends: true,
@@ -51,6 +95,7 @@ export default defineConfig({
           name: "all",
           include: ["packages/*/src/**/*.test.ts", "test/**/*.test.ts", "bench/**/*.test.ts"],
           exclude: [guidedFuzz, faults, "test/install/**", "test/console/**", ...onPostgresOnly],
+          env: { TMPDIR: temporaryFiles() },
         },
       },
       { extends: true, test: { name: "cluster", include: noPostgres === undefined ? onPostgresOnly : [] } },

@@ -8,7 +8,7 @@ const links = 5
 
 /** A server with delivery threads, a rule `cat` and links to endpoints of one receiver. */
 async function started(flags: Readonly<Record<string, string>> = {}) {
-  const server = await startTestServer({ "delivery-threads": "2", "intake-threads": "1", ...flags })
+  const server = await startTestServer({ "delivery-threads": "2", "intake-threads": "1", search: "off", ...flags })
   onTestFinished(() => server[Symbol.asyncDispose]())
   const receiver = await WebhookReceiver.start(server.app.consumer_secret)
   onTestFinished(() => receiver[Symbol.asyncDispose]())
@@ -79,7 +79,7 @@ test("a server that restarts with fewer threads resumes, and repeats nothing", a
   await server.running.close()
   const before = receiver.received.length
   expect(before).toBeLessThan(links * ids.length)
-  const again = await startTestServer({ data: server.data, "delivery-threads": "1" })
+  const again = await startTestServer({ data: server.data, "delivery-threads": "1", search: "off" })
   onTestFinished(() => again[Symbol.asyncDispose]())
   await receiver.arrived(links * ids.length)
   expect(receiver.received).toHaveLength(receiver.eventIds.size)

@@ -31,6 +31,7 @@ function startServer(): Promise<TestServer> {
     "embeddings-url": endpoint.url,
     "embeddings-model": "words",
     "embeddings-key": "s3cret",
+    search: "off",
   })
 }
 

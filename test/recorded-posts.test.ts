@@ -46,7 +46,7 @@ describe.runIf(hasSharedData)("on recorded posts", () => {
   })
 
   test("the server accepts every envelope once, with counts that add up, and pages show all of every user's posts, to the end and back", async () => {
-    await using server = await startTestServer()
+    await using server = await startTestServer({ search: "off" })
     const bytes = readFileSync(sharedFile(postsFile))
     const first = await ingestGzipped(server, bytes)
     expect(first).toMatchObject({ status: 200 })
@@ -84,7 +84,7 @@ describe.runIf(hasSharedData)("on recorded posts", () => {
     )
     expect(expected.size).toBeGreaterThan(1_000)
 
-    await using server = await startTestServer()
+    await using server = await startTestServer({ search: "off" })
     await using receiver = await WebhookReceiver.start(server.app.consumer_secret)
     const added = await server.send("POST", "/2/tweets/search/stream/rules", {
       add: distinct.map(([value]) => ({ value })),

@@ -64,7 +64,7 @@ async function serverWith(
   const named = (request + JSON.stringify(users)).toLowerCase()
   let found = servers.find(({ known }) => [...known].every((name) => own.has(name) || !named.includes(name)))
   if (found === undefined) {
-    found = { server: await startTestServer(), known: new Set() }
+    found = { server: await startTestServer({ search: "off" }), known: new Set() }
     servers.push(found)
   }
   const { server, known } = found

@@ -27,7 +27,7 @@ let server: TestServer
 let inserted: number
 
 beforeEach(async () => {
-  server = await startTestServer({ "page-scan-max": String(scanMax) })
+  server = await startTestServer({ "page-scan-max": String(scanMax), search: "off" })
   inserted = 0
 })
 

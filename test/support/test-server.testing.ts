@@ -52,7 +52,10 @@ export interface TestResponse {
   readonly body: any
 }
 
-/** Starts one, with settings by flag name. */
+/**
+ * Starts one, with settings by flag name. With `search: "off"` it has a thread less and takes two thirds of the time to start:
+ * for tests that start many, or ingest a lot, and search nothing.
+ */
 export async function startTestServer(
   flags: Readonly<Record<string, string>> = {},
   posture: Posture = "dev",

@@ -52,7 +52,7 @@ export interface TestStream extends AsyncDisposable {
   /** The subject that posts are sent to. */
   readonly subject: string
   readonly deadLetterSubject: string
-  /** The settings of a server that takes posts from it, by flag name. */
+  /** The settings of a server that takes posts from it and searches none, by flag name. */
   readonly flags: Readonly<Record<string, string>>
   /** Sends messages: text and bytes as they are, anything else as JSON. All are in the stream afterwards. */
   publish(...messages: readonly unknown[]): Promise<void>
@@ -83,6 +83,7 @@ export async function testStream(): Promise<TestStream> {
       "nats-url": `nats://${natsAddress.host}:${natsAddress.port}`,
       "nats-stream": name,
       "nats-dead-letter-subject": deadLetterSubject,
+      search: "off",
     },
     async publish(...messages) {
       await Promise.all(messages.map((message) => client.publish(subject, payloadOf(message))))

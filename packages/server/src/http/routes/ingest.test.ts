@@ -16,7 +16,7 @@ let data: TemporaryDirectory
 let at: TestServer
 beforeEach(async () => {
   data = await temporaryDirectory()
-  at = await startTestServer({ data: data.path, "request-seconds-max": "1" })
+  at = await startTestServer({ data: data.path, "request-seconds-max": "1", search: "off" })
 })
 afterEach(async () => {
   await at[Symbol.asyncDispose]()

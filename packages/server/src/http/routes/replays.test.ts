@@ -35,7 +35,7 @@ afterEach(async () => {
 })
 
 async function start(): Promise<void> {
-  server = await startTestServer({ data: data.path })
+  server = await startTestServer({ data: data.path, search: "off" })
 }
 
 async function stop(): Promise<void> {
