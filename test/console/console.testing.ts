@@ -151,7 +151,7 @@ export async function expectAccessible(page: Page, name: string): Promise<void> 
     await page.setViewportSize(viewport)
     for (const colorScheme of ["light", "dark"] as const) {
       await page.emulateMedia({ colorScheme, reducedMotion: "reduce" })
-      await colorsPainted(page, colorScheme)
+      await colorsSettled(page, colorScheme)
       const what = `${name}, ${size}, ${colorScheme}`
       await page.screenshot({ path: join(screenshotDirectory, `${name}-${size}-${colorScheme}.png`) })
       expect(await faultsOf(page, colorScheme), what).toEqual([])
@@ -165,22 +165,14 @@ export async function expectAccessible(page: Page, name: string): Promise<void> 
   await page.emulateMedia({ colorScheme: "light", reducedMotion: null })
 }
 
-/**
- * Resolves when the page shows the colours of a scheme. With reduced motion, each change is a transition of a moment; a colour
- * that an element inherits begins another one in it when the outer one has ended, so the last one is awaited.
- */
-async function colorsPainted(page: Page, colorScheme: "light" | "dark"): Promise<void> {
-  await page.waitForFunction((scheme) => matchMedia(`(prefers-color-scheme: ${scheme})`).matches, colorScheme)
-  await page.evaluate(async () => {
-    const nextFrame = () => new Promise((resolve) => requestAnimationFrame(resolve))
-    const transitions = () => document.getAnimations().filter((animation) => animation instanceof CSSTransition)
-    for (let quietFrames = 0; quietFrames < 2; quietFrames += 1) {
-      await nextFrame()
-      const running = transitions()
-      if (running.length > 0) quietFrames = -1
-      await Promise.allSettled(running.map(({ finished }) => finished))
-    }
-  })
+/** Resolves when the page has the colours of a scheme: a transition between two would have those of neither. */
+async function colorsSettled(page: Page, colorScheme: "light" | "dark"): Promise<void> {
+  await page.waitForFunction(
+    (scheme) =>
+      matchMedia(`(prefers-color-scheme: ${scheme})`).matches &&
+      !document.getAnimations().some((animation) => animation instanceof CSSTransition),
+    colorScheme,
+  )
 }
 
 /**
