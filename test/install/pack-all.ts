@@ -22,12 +22,12 @@ declare module "vitest" {
 export default async function packAll(project: TestProject): Promise<() => Promise<void>> {
   await run("npm", ["run", "build"], { cwd: root })
   const work = await mkdtemp(join(tmpdir(), "sluice-install-"))
-  const tarballs: Record<string, string> = {}
-  for (const name of await readdir(join(root, "dist"))) {
-    const { stdout } = await run("npm", ["pack", join(root, "dist", name), "--pack-destination", work, "--json"])
-    const { filename = "" } = packed(JSON.parse(stdout))[0] ?? {}
-    tarballs[name] = join(work, filename)
-  }
+  const names = await readdir(join(root, "dist"))
+  const places = names.map((name) => join(root, "dist", name))
+  const { stdout } = await run("npm", ["pack", ...places, "--pack-destination", work, "--json"])
+  const tarballs = Object.fromEntries(
+    packed(JSON.parse(stdout)).map(({ name, filename }) => [name.replace("@sluice/", ""), join(work, filename)]),
+  )
   const installed = join(work, "installed")
   await run("mkdir", [installed])
   await writeFile(join(installed, "package.json"), "{}\n")
@@ -39,7 +39,12 @@ export default async function packAll(project: TestProject): Promise<() => Promi
   return () => rm(work, { recursive: true, force: true })
 }
 
+interface Packed {
+  readonly name: string
+  readonly filename: string
+}
+
 /** npm 11 prints a list, and npm 12 an object by name. */
-function packed(printed: unknown): readonly { readonly filename: string }[] {
-  return Object.values(printed as Readonly<Record<string, { readonly filename: string }>>)
+function packed(printed: unknown): readonly Packed[] {
+  return Object.values(printed as Readonly<Record<string, Packed>>)
 }

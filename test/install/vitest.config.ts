@@ -7,6 +7,8 @@ export default defineConfig({
     root: fileURLToPath(new URL("../..", import.meta.url)),
     include: ["test/install/*.test.ts"],
     globalSetup: "test/install/pack-all.ts",
+    // They wait for other processes most of the time.
+    maxWorkers: 2,
     experimental: { viteModuleRunner: false, nodeLoader: false },
     testTimeout: 120_000,
     hookTimeout: 240_000,
