@@ -11,6 +11,7 @@
  */
 import { postCharactersMax, snowflakeAtMs, type Envelope, type Post } from "@sluice/api"
 import { isDateTime, instant } from "../model/date-time.ts"
+import { chainOf } from "../model/edit-chain.ts"
 import { asId, isId, type PostId, type UserId } from "../model/ids.ts"
 import {
   countMembers,
@@ -81,6 +82,7 @@ function acceptEnvelope(line: string, nowMs: number): { post: AcceptedPost; enve
   const history = editHistory(data)
   const createdAtMs = createdAt(data) ?? snowflakeAtMs(id) ?? nowMs
   const isRepost = references.includes("retweeted")
+  const chain = chainOf(id, history)
   const users = includes?.users ?? []
   const nameless = users.filter(isNameless)
   for (const user of nameless) user.name = user.username
@@ -103,6 +105,7 @@ function acceptEnvelope(line: string, nowMs: number): { post: AcceptedPost; enve
       id,
       ...(authorId !== undefined && { authorId }),
       createdAtMs,
+      ...(chain !== undefined && { chain }),
       isReply: !isRepost && (inReplyTo !== undefined || references.includes("replied_to")),
       isRepost,
       core: Buffer.from(

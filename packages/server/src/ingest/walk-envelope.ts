@@ -6,6 +6,7 @@
  */
 import { postCharactersMax } from "@sluice/api"
 import { jsonKind, names, type WalkedPost } from "@sluice/rules/walk"
+import { chainOf } from "../model/edit-chain.ts"
 import { asId, type PostId, type UserId } from "../model/ids.ts"
 import type { AcceptedPost } from "../model/post.ts"
 import { foldedUsername, userBytesMax, type IncludedUser } from "../model/user.ts"
@@ -31,10 +32,13 @@ export function walkEnvelope(walked: WalkedPost, line: Buffer): AcceptedPost | u
   const known = knownUsers(walked, line, authorNode)
   if (core === undefined || known === undefined) return undefined
   const [authorId] = known.userIds
+  const id = idAt<PostId>(tape, line, idNode)
+  const chain = chainAt(walked, line, id)
   return {
-    id: idAt<PostId>(tape, line, idNode),
+    id,
     ...(authorNode !== 0 && authorId !== undefined && { authorId }),
     createdAtMs,
+    ...(chain !== undefined && { chain }),
     isReply: !types.isRepost && (inReplyToNode !== 0 || types.isReply),
     isRepost: types.isRepost,
     core,
@@ -184,6 +188,16 @@ function coreBytes({ tape, view }: WalkedPost, line: Buffer, id: number): Buffer
   }
   core.set(after, at === first ? copyQuoted(tape, id, core, at) : at)
   return core
+}
+
+/** The chain of the post, whose history `coreBytes` has found to be one of ids. Nearly all posts have none. */
+function chainAt({ tape, view }: WalkedPost, line: Buffer, id: PostId): readonly PostId[] | undefined {
+  const list = tape.member(view.data, names.edit_history_tweet_ids)
+  const history: PostId[] = []
+  for (let item = list + 1; item < tape.itemsEnd(list); item = tape.next(item)) {
+    history.push(idAt<PostId>(tape, line, item))
+  }
+  return chainOf(id, history)
 }
 
 const comma = 0x2c

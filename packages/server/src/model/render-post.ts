@@ -21,7 +21,7 @@ import type { PostShape, StoredPost } from "./post.ts"
 import type { Problem } from "./problem.ts"
 
 /** The one of a post's two texts that this selection needs. */
-export function shapeFor(selection: FieldSelection): PostShape {
+export function shapeFor(selection: Pick<FieldSelection, "isDefault">): PostShape {
   return selection.isDefault ? "core" : "envelope"
 }
 

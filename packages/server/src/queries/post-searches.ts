@@ -19,9 +19,11 @@ import { rankedMax } from "../search/rank-posts.ts"
 import type { Searches } from "../search/searches.ts"
 import { idEdgeOf } from "../store/id-bounds.ts"
 import type { KeysetRange } from "../store/keyset-range.ts"
+import type { EditReads } from "../store/port/edit-store.ts"
 import type { PostStore } from "../store/port/post-store.ts"
 import { pageBytesMax, type HeldPages } from "./held-pages.ts"
 import type { IdSpan } from "./search-window.ts"
+import { withWholeChains } from "./whole-chains.ts"
 
 /** A request for one page, its parameters checked. */
 export interface PostSearchRequest {
@@ -71,7 +73,7 @@ export interface PostSearches {
 }
 
 interface PostSearchDeps {
-  readonly store: Pick<PostStore, "postsById">
+  readonly store: Pick<PostStore, "postsById"> & Pick<EditReads, "chainsOf">
   readonly searches: Pick<Searches, "find" | "rank">
   readonly tokens: PageTokens
   readonly heldPages: HeldPages
@@ -100,7 +102,8 @@ export function createPostSearches(deps: PostSearchDeps): PostSearches {
   return {
     page: (appId, request, signal) =>
       read({ appId, request, shape: shapeFor(request.selection), signal }, async (items, room) => {
-        const posts = await renderPosts(items, request.selection)
+        const { selection } = request
+        const posts = await renderPosts(await withWholeChains(items, selection, appId, deps.store), selection)
         room.resize(posts.dataJson.length + (posts.includesJson?.length ?? 0))
         return posts
       }),

@@ -13,8 +13,10 @@ import type { PostShape, StoredPost } from "../model/post.ts"
 import { PostsRendering, shapeFor, type RenderedPosts } from "../model/render-post.ts"
 import type { Events } from "../runtime/events/events.ts"
 import type { Searches } from "../search/searches.ts"
+import type { EditReads } from "../store/port/edit-store.ts"
 import type { PostStore } from "../store/port/post-store.ts"
 import { pageBytesMax, type HeldPages } from "./held-pages.ts"
+import { withWholeChains } from "./whole-chains.ts"
 
 /** Why a post is not shown. `no-room`: it may be stored or not. */
 type AbsentPost = { readonly id: PostId; readonly why: "unknown" | "damaged" | "no-room" }
@@ -45,7 +47,7 @@ export interface PostsById {
 }
 
 interface PostsByIdDeps {
-  readonly store: Pick<PostStore, "postsById">
+  readonly store: Pick<PostStore, "postsById"> & Pick<EditReads, "chainsOf">
   readonly searches: Pick<Searches, "including">
   readonly heldPages: HeldPages
   readonly events: Pick<Events, "failed">
@@ -92,6 +94,7 @@ class LookUp {
   readonly #deps: PostsByIdDeps
   readonly #appId: AppId
   readonly #ids: readonly PostId[]
+  readonly #selection: FieldSelection
   readonly #shape: PostShape
   readonly #signal: AbortSignal
   readonly #rendering: PostsRendering
@@ -108,6 +111,7 @@ class LookUp {
     this.#deps = deps
     this.#appId = appId
     this.#ids = ids
+    this.#selection = selection
     this.#shape = shapeFor(selection)
     this.#signal = signal
     this.#rendering = new PostsRendering(selection)
@@ -131,6 +135,7 @@ class LookUp {
       [...stored.ids].filter((id) => !stored.posts.has(id) && !stored.damaged.has(id)),
     )
     let taken = 0
+    const found: StoredPost[] = []
     for (const id of stored.ids) {
       // A post that had a carrier a moment ago may have come by itself since.
       const isStored = stored.posts.has(id) || stored.damaged.has(id)
@@ -139,9 +144,11 @@ class LookUp {
       if (carrier !== undefined && !carriers.ids.has(carrier)) break
       taken += 1
       const post = stored.posts.get(id) ?? this.#includedPost(id, carriers)
-      if (post !== undefined) await this.#rendering.add([post])
+      if (post !== undefined) found.push(post)
       else this.#absent.push({ id, why: isDamaged(id, stored) || isDamaged(carrier, carriers) ? "damaged" : "unknown" })
     }
+    const whole = await withWholeChains(found, this.#selection, this.#appId, this.#deps.store)
+    await this.#rendering.add(whole)
     return taken
   }
 

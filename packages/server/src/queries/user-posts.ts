@@ -1,4 +1,4 @@
-/** Pages of a user's posts, newest first, through the request's filter. */
+/** Pages of a user's posts, newest first, through the request's filter; of an edited post the newest version alone. */
 import { paths, type PageMeta } from "@sluice/api"
 import type { FieldSelection } from "../model/field-selection.ts"
 import type { AppId, PostId } from "../model/ids.ts"
@@ -6,11 +6,13 @@ import type { StoredPost } from "../model/post.ts"
 import { renderPosts, shapeFor, type RenderedPosts } from "../model/render-post.ts"
 import type { Events } from "../runtime/events/events.ts"
 import type { KeysetRange } from "../store/keyset-range.ts"
+import type { EditReads } from "../store/port/edit-store.ts"
 import type { PostStore } from "../store/port/post-store.ts"
 import type { UserPostsFilter, UserPostsScan } from "../store/port/post-store.ts"
 import { scannedPage, type KeysetPage } from "../paging/keyset-page.ts"
 import type { PageTokens } from "../paging/page-token.ts"
 import { pageBytesMax, type HeldPages } from "./held-pages.ts"
+import { withWholeChains } from "./whole-chains.ts"
 
 /** A request for one page, its parameters checked. */
 export interface UserPostsRequest {
@@ -50,7 +52,7 @@ export interface UserPosts {
 
 /** Timelines of a store's posts. `scanMax` is the most posts that one page scans to fill itself. */
 export function createUserPosts(deps: {
-  store: PostStore
+  store: PostStore & Pick<EditReads, "chainsOf">
   tokens: PageTokens
   heldPages: HeldPages
   scanMax: number
@@ -100,7 +102,7 @@ async function readPage(
   // A user with posts is known.
   const mayBeUnknown = page.items.length === 0 && page.meta.next_token === undefined
   if (mayBeUnknown && !(await store.isUserKnown(filter.userId, appId))) return { kind: "unknown-user" }
-  const posts = await renderPosts(page.items, selection)
+  const posts = await renderPosts(await withWholeChains(page.items, selection, appId, store), selection)
   return { kind: "page", posts, meta: metaOf(page), damaged }
 }
 

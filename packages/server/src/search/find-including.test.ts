@@ -43,6 +43,8 @@ function deps(): Pick<SearchDeps, "store" | "index" | "pause"> {
     store: {
       posts: (range) => store.posts(range),
       arrivedPosts: (range) => store.arrivedPosts(range),
+      supersededOf: (ids) => store.supersededOf(ids),
+      supersededWithin: (range) => store.supersededWithin(range),
       async postsById(range) {
         counted.posts += range.ids.length
         const read = await store.postsById(range)

@@ -10,6 +10,7 @@ import {
 import fc from "fast-check"
 import { expect, test } from "vitest"
 import { anyEnvelope, anySearch } from "../../../rules/src/testing/any-rule.testing.ts"
+import { chainOf } from "../model/edit-chain.ts"
 import type { PostId } from "../model/ids.ts"
 import { createManualClock } from "../runtime/manual-clock.testing.ts"
 import { aPost } from "../store/contract/fixtures.ts"
@@ -62,6 +63,45 @@ const anyPosts = fc
   )
   .map((posts) => [...new Map(posts.map((post) => [post.data.id, withOnePlaceOfAnId(post)])).values()])
 
+function historyOf({ data }: RuleEnvelope): readonly string[] {
+  return (data as { readonly edit_history_tweet_ids?: readonly string[] }).edit_history_tweet_ids ?? []
+}
+
+/** The posts with histories: of two posts of a pair, the newer one is an edit of the other. */
+function withEdits(
+  posts: readonly RuleEnvelope[],
+  pairs: readonly (readonly [number, number])[],
+): readonly RuleEnvelope[] {
+  const histories = new Map<string, string[]>()
+  for (const pair of pairs) {
+    const ids = pair.flatMap((at) => posts[at]?.data.id ?? []).toSorted((a, b) => Number(a) - Number(b))
+    const [first, newer] = ids
+    if (first === undefined || newer === undefined || first === newer) continue
+    histories.set(newer, [...(histories.get(newer) ?? []), first])
+  }
+  return posts.map((post) => {
+    const { edit_history_tweet_ids: _history, ...data } = post.data as RuleEnvelope["data"] & Record<string, unknown>
+    const earlier = histories.get(post.data.id)
+    return { ...post, data: { ...data, ...(earlier && { edit_history_tweet_ids: [...earlier, post.data.id] }) } }
+  }) as readonly RuleEnvelope[]
+}
+
+/** Of which posts a newer version is stored: of those in one history, and in histories with the same first id. */
+function supersededOf(posts: readonly RuleEnvelope[], gone: string | undefined): ReadonlySet<string> {
+  const chains = new Map<number, Set<number>>()
+  for (const post of posts) {
+    const ids = historyOf(post).map(Number)
+    const first = Math.min(...ids)
+    for (const id of ids) chains.set(first, (chains.get(first) ?? new Set()).add(id))
+  }
+  const superseded = new Set<string>()
+  for (const chain of chains.values()) {
+    const stored = [...chain].filter((id) => String(id) !== gone).toSorted((a, b) => a - b)
+    for (const id of stored.slice(0, -1)) superseded.add(String(id))
+  }
+  return superseded
+}
+
 /** A store, an index of its first posts, and what a search does with both. */
 class Searched {
   readonly state = new MemoryState()
@@ -78,7 +118,10 @@ class Searched {
   })
 
   async append(posts: readonly RuleEnvelope[]): Promise<void> {
-    const accepted = posts.map((post) => aPost(post.data.id, "7", { envelope: JSON.stringify(post) }))
+    const accepted = posts.map((post) => {
+      const chain = chainOf(post.data.id as PostId, historyOf(post))
+      return aPost(post.data.id, "7", { envelope: JSON.stringify(post), ...(chain !== undefined && { chain }) })
+    })
     await this.store.append(
       accepted.map((post) => ({ post, matches: [] })),
       0,
@@ -97,6 +140,8 @@ class Searched {
       store: {
         posts: (range) => store.posts(range),
         postsById: (range) => store.postsById(range),
+        supersededOf: (ids) => store.supersededOf(ids),
+        supersededWithin: (range) => store.supersededWithin(range),
         arrivedPosts: async (range) => {
           if (!isBehind) return store.arrivedPosts(range)
           const posts = Array.from({ length: tailPostsMax }, (_, at) => ({
@@ -160,18 +205,35 @@ const circumstances = fc.record({
   ),
   edges: fc.uniqueArray(fc.bigInt({ min: 0n, max: 1_700n }), { minLength: 2, maxLength: 6 }),
   deleted: fc.option(fc.nat(19)),
+  edits: fc.array(fc.tuple(fc.nat(6), fc.nat(6)), { maxLength: 4 }),
 })
 
 test("the pages of a search and its counts have the posts that the evaluator takes, whatever the index has yet", async () => {
-  let matches = 0
+  let [matches, edited] = [0, 0]
   await fc.assert(
     fc.asyncProperty(
       circumstances,
-      async ({ value, withReposts, posts, indexed, isBehind, movesOn, longAt, limit, budget, edges, deleted }) => {
+      async ({
+        value,
+        withReposts,
+        posts,
+        indexed,
+        isBehind,
+        movesOn,
+        longAt,
+        limit,
+        budget,
+        edges,
+        deleted,
+        edits,
+      }) => {
         const searched = new Searched()
-        const all = posts.map((post, at) =>
-          at === longAt ? { ...post, data: { ...post.data, text: `${manyWords} ${post.data.text}` } } : post,
-        ) as readonly RuleEnvelope[]
+        const all = withEdits(
+          posts.map((post, at) =>
+            at === longAt ? { ...post, data: { ...post.data, text: `${manyWords} ${post.data.text}` } } : post,
+          ),
+          edits,
+        )
         await searched.append(all.slice(0, indexed))
         await searched.filler.catchUp()
         await searched.append(all.slice(indexed))
@@ -180,8 +242,10 @@ test("the pages of a search and its counts have the posts that the evaluator tak
         if (!parsed.ok) throw new Error(value)
         const rule = withReposts ? parsed.rule : withoutReposts(parsed.rule)
         const gone = deleted === null ? undefined : all[deleted]?.data.id
+        const superseded = supersededOf(all, gone)
+        edited += superseded.size
         const taken = all
-          .filter((post) => post.data.id !== gone)
+          .filter((post) => post.data.id !== gone && !superseded.has(post.data.id))
           .filter((post) => evaluate(rule, readPost(post, { mode: "search", earlier: searched.earlier })))
           .map(({ data }) => BigInt(data.id))
           .toSorted((a, b) => (a < b ? 1 : -1))
@@ -211,6 +275,7 @@ test("the pages of a search and its counts have the posts that the evaluator tak
     { numRuns: 400 },
   )
   expect(matches).toBeGreaterThan(200)
+  expect(edited).toBeGreaterThan(100)
 })
 
 test("a count has each post once: those of the index, and those that it does not have yet", async () => {

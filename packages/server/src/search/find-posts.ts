@@ -7,6 +7,8 @@
  * The position is read first, so a post that is indexed meanwhile is found in both and counted once. While more posts
  * than `tailPostsMax` wait for the index, as when it is built anew, all posts of the range are evaluated instead: the
  * posts found are the same, and a page that meets its budget ends early.
+ *
+ * Of an edited post only the newest version that is stored is found, whether older ones match or not.
  */
 import { cutTerm } from "@sluice/rules"
 import { compareIds, type PostId } from "../model/ids.ts"
@@ -14,6 +16,7 @@ import type { StoredPost } from "../model/post.ts"
 import type { Clock } from "../runtime/clock.ts"
 import { idEnds } from "../store/id-bounds.ts"
 import type { ArrivalReads } from "../store/port/arrival-store.ts"
+import type { EditReads } from "../store/port/edit-store.ts"
 import type { PostStore } from "../store/port/post-store.ts"
 import { lastScanned } from "../store/posts-scan.ts"
 import type { SearchIndex } from "../store/search-index.ts"
@@ -51,7 +54,9 @@ export interface SearchBudget {
 
 /** Dependencies of a search. */
 export interface SearchDeps {
-  readonly store: Pick<PostStore, "postsById" | "posts"> & Pick<ArrivalReads, "arrivedPosts">
+  readonly store: Pick<PostStore, "postsById" | "posts"> &
+    Pick<ArrivalReads, "arrivedPosts"> &
+    Pick<EditReads, "supersededOf" | "supersededWithin">
   readonly index: Pick<SearchIndex, "position" | "find" | "count">
   readonly clock: Pick<Clock, "monotonicMs">
   /** Called before each evaluation. When it rejects, the search rejects with its error. */
@@ -196,10 +201,11 @@ class Finding {
       const scan = await this.#deps.store.posts({ direction, from, ...chunk })
       const { posts, damaged } = scan
       const ordered = this.#isOlder ? posts : posts.toReversed()
+      const superseded = await this.#deps.store.supersededOf(posts.map(({ id }) => id))
       this.damaged.push(...damaged.filter((id) => this.#isWithin(id)))
       for (const post of ordered) {
         if (!this.#isWithin(post.id)) return undefined
-        if (await this.#evaluate(post)) return post.id
+        if (superseded.has(post.id) ? this.#isSpent() : await this.#evaluate(post)) return post.id
       }
       const last = lastScanned(scan, { direction, limit: readPostsMax })
       if (last === undefined) return undefined
@@ -213,16 +219,17 @@ class Finding {
     { tail, isExact }: { readonly tail: ReadonlyMap<PostId, StoredPost>; readonly isExact: boolean },
   ): Promise<PostId | undefined> {
     const { store } = this.#deps
+    const superseded = ids.length === 0 ? new Set<PostId>() : await store.supersededOf(ids)
     for (let at = 0; at < ids.length; at += readPostsMax) {
       const part = ids.slice(at, at + readPostsMax)
-      const indexed = part.filter((id) => !tail.has(id))
+      const indexed = part.filter((id) => !tail.has(id) && !superseded.has(id))
       const stored = new Map<PostId, StoredPost>()
       // Posts that the index alone decides about are not read.
       for await (const post of readById(store, isExact ? [] : indexed, this.damaged)) stored.set(post.id, post)
       for (const id of part) {
-        const post = tail.get(id) ?? stored.get(id)
-        const isIndexed = isExact && !tail.has(id)
-        if (isIndexed ? this.#add(id) : post === undefined ? this.#isSpent() : await this.#evaluate(post)) return id
+        const post = superseded.has(id) ? undefined : (tail.get(id) ?? stored.get(id))
+        const isTakenAsIs = isExact && !tail.has(id) && !superseded.has(id)
+        if (isTakenAsIs ? this.#add(id) : post === undefined ? this.#isSpent() : await this.#evaluate(post)) return id
       }
     }
     return undefined

@@ -75,6 +75,8 @@ test("a ranking gives others their turns, and leaves out posts that cannot be re
     store: {
       posts: (range) => store.posts(range),
       arrivedPosts: (range) => store.arrivedPosts(range),
+      supersededOf: (ids) => store.supersededOf(ids),
+      supersededWithin: (range) => store.supersededWithin(range),
       async postsById(range) {
         const { posts } = await store.postsById(range)
         return { posts: posts.filter(({ id }) => id !== "1"), damaged: ["1" as PostId] }

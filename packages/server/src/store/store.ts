@@ -24,6 +24,7 @@ import type { AttemptReads, AttemptWrites } from "./port/attempt-store.ts"
 import type { ReplayReads, ReplayWrites } from "./port/replay-store.ts"
 import type { MatchLogReads, MatchLogWrites } from "./port/match-log.ts"
 import type { PostStore } from "./port/post-store.ts"
+import type { EditReads } from "./port/edit-store.ts"
 import type { ArrivalReads } from "./port/arrival-store.ts"
 import type { RetentionReads, RetentionWrites } from "./port/retention-store.ts"
 import type { StateReads, StateWrites } from "./port/store-state.ts"
@@ -43,6 +44,7 @@ export interface StoreReads
     ReplayReads,
     MatchLogReads,
     PostStore,
+    EditReads,
     ArrivalReads,
     UserReads,
     RetentionReads,

@@ -91,6 +91,7 @@ export const storedTables = [
   },
   { name: "user_words", key: "word, user_id", columns: "word text, user_id bigint" },
   { name: "user_fill", key: "up_to", columns: "up_to bigint" },
+  { name: "edit_versions", key: "first_id, id", columns: "first_id bigint, id bigint" },
   {
     name: "posts",
     key: "id",

@@ -138,8 +138,8 @@ function serverEvents(logger: Logger, made: Instruments, clock: Clock) {
       damagedBefore.set(reader, text)
     },
     databaseWarned: (event) => logger.warn(event, "the database should be set up otherwise"),
-    storedUsersBegun: (event) => logger.info(event, "users are taken from the posts of an earlier version"),
-    storedUsersTaken: (event) => logger.info(event, "users of the posts of an earlier version are taken"),
+    storedUsersBegun: (event) => logger.info(event, "users and edits are taken from the posts of an earlier version"),
+    storedUsersTaken: (event) => logger.info(event, "users and edits of the posts of an earlier version are taken"),
     serverReady: (event) => logger.info(event, "ready"),
     serverClosing: (event) => logger.info(event, "closing"),
   } satisfies Partial<Events>

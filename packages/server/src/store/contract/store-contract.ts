@@ -9,6 +9,7 @@ import { arrivalContract } from "./arrival-contract.ts"
 import { attemptContract } from "./attempt-contract.ts"
 import { changeContract } from "./change-contract.ts"
 import { deadLetterContract } from "./dead-letter-contract.ts"
+import { editContract } from "./edit-contract.ts"
 import { epochContract } from "./epoch-contract.ts"
 import { linkContract } from "./link-contract.ts"
 import { matchLogContract } from "./match-log-contract.ts"
@@ -33,6 +34,7 @@ export function storeContract(name: string, make: MakeStore): void {
     postContract(make)
     arrivalContract(make)
     userContract(make)
+    editContract(make)
     matchLogContract(make)
     progressContract(make)
     attemptContract(make)

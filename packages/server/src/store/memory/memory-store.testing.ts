@@ -61,7 +61,9 @@ import { RetryRoom } from "../ledger/retry-room.ts"
 import { addRules } from "../ledger/rule-additions.ts"
 import { afterRecheck, trimEnd, trimStep, type Recheck } from "../ledger/trim.ts"
 import { newestUsers, usersToWrite, type UserRow } from "../ledger/user-changes.ts"
+import type { SupersededRange } from "../port/edit-store.ts"
 import type { FoundUser, UsernamesRange, UserWordsRange, UserWordsScan } from "../port/user-store.ts"
+import { versionRows } from "../rows/edit-chain.ts"
 import { foundUser, wordsScanOf } from "../rows/user.ts"
 import type { LinkLease } from "../leases.ts"
 import type { KeysetRange } from "../keyset-range.ts"
@@ -149,6 +151,8 @@ export class MemoryState {
   /** Known users, each with whether the ids of all their posts hold the posts' times. */
   readonly users = new Map<UserId, boolean>()
   readonly userObjects = new Map<UserId, UserRow>()
+  /** Versions of edited posts, by the first version of their chain. */
+  readonly editVersions = new Map<PostId, Set<PostId>>()
   postsAccepted = 0
   postsTrimmed = 0
   deadLettersMade = 0
@@ -948,7 +952,9 @@ export class MemoryStore implements Store {
       }
       return true
     })
-    this.#saveUsers(batch.map(({ post }) => post).filter((_, index) => accepted[index]))
+    const newPosts = batch.map(({ post }) => post).filter((_, index) => accepted[index])
+    this.#saveUsers(newPosts)
+    this.#saveChains(newPosts)
     if (changed.size > 0) this.#announce({ kind: "matches", appIds: [...changed] })
     return accepted
   }
@@ -1074,6 +1080,40 @@ export class MemoryStore implements Store {
 
   async takeUsers(posts: readonly AcceptedPost[]): Promise<void> {
     this.#saveUsers(posts)
+    this.#saveChains(posts)
+  }
+
+  #saveChains(posts: readonly AcceptedPost[]): void {
+    for (const { firstId, id } of versionRows(posts)) {
+      const versions = this.#state.editVersions.get(firstId) ?? new Set()
+      this.#state.editVersions.set(firstId, versions.add(id))
+    }
+  }
+
+  #chainOf(id: PostId): readonly PostId[] {
+    const chains = [...this.#state.editVersions.values()].filter((versions) => versions.has(id))
+    return [...new Set(chains.flatMap((versions) => [...versions]))].toSorted(compareIds)
+  }
+
+  #isSuperseded(id: PostId): boolean {
+    return this.#chainOf(id).some((other) => compareIds(other, id) > 0 && this.#state.posts.has(other))
+  }
+
+  async chainsOf(ids: readonly PostId[]): Promise<ReadonlyMap<PostId, readonly PostId[]>> {
+    const chains = ids.map((id) => [id, this.#chainOf(id)] as const)
+    return new Map(chains.filter(([, chain]) => chain.length > 0))
+  }
+
+  async supersededOf(ids: readonly PostId[]): Promise<ReadonlySet<PostId>> {
+    return new Set(ids.filter((id) => this.#isSuperseded(id)))
+  }
+
+  async supersededWithin({ above, upTo, limit }: SupersededRange): Promise<readonly PostId[]> {
+    const ids = [...this.#state.posts.keys()].filter((id) => BigInt(id) > above && BigInt(id) <= upTo)
+    return ids
+      .filter((id) => this.#isSuperseded(id))
+      .toSorted(compareIds)
+      .slice(0, limit)
   }
 
   // No version of this store kept posts without their users.
@@ -1154,7 +1194,7 @@ export class MemoryStore implements Store {
       if (isOver && last !== undefined) return { ...scan(), stoppedAt: last }
       scanned += 1
       last = post.id
-      if (!isTaken(post, range)) continue
+      if (!isTaken(post, range) || this.#isSuperseded(post.id)) continue
       posts.push({ id: post.id, json: post[shape] })
       bytes += Buffer.byteLength(post[shape])
     }
@@ -1260,6 +1300,9 @@ export class MemoryStore implements Store {
     const posts = byId.filter(({ id }) => after === undefined || BigInt(id) > BigInt(after)).slice(0, limit)
     const old = posts.filter(({ id, createdAtMs }) => createdAtMs < beforeMs && !needed.has(id))
     for (const { id } of old) this.#state.posts.delete(id)
+    for (const [firstId, versions] of this.#state.editVersions) {
+      if (![...versions].some((id) => this.#state.posts.has(id))) this.#state.editVersions.delete(firstId)
+    }
     this.#state.postsTrimmed += old.length
     const last = posts.at(-1)
     return { trimmed: old.length, ...(posts.length === limit && last !== undefined && { next: last.id }) }

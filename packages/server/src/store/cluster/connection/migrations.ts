@@ -397,6 +397,18 @@ const steps: readonly string[] = [
     PRIMARY KEY (replay_id, seq)
   );
   `,
+  `
+  -- The versions of edited posts, each under the first version of its chain. Derived of the posts.
+  CREATE TABLE edit_versions (
+    first_id bigint NOT NULL,
+    id bigint NOT NULL,
+    PRIMARY KEY (first_id, id)
+  );
+  CREATE INDEX edit_versions_by_id ON edit_versions (id);
+  -- Those of the posts that are here already are taken with their users, once more.
+  DELETE FROM user_fill;
+  INSERT INTO user_fill SELECT max(id) FROM posts HAVING max(id) IS NOT NULL;
+  `,
 ]
 
 /** Version of the store that this program writes. */

@@ -16,6 +16,7 @@ import { snowflakeEpochMs } from "@sluice/api"
 import { StoreUnavailable } from "../../store-faults.ts"
 import { addToTotals, type ClusterDatabase, type Queries, type WriteTransaction } from "../connection/database.ts"
 import { idEnds } from "../connection/keyset.ts"
+import { forgetChainsWithin } from "./edits.ts"
 
 const dayMs = 86_400_000
 
@@ -233,6 +234,7 @@ async function dropPosts(transaction: WriteTransaction, partition: Partition, be
   )
   if (posts === undefined || (posts.newestMs ?? 0) >= beforeMs) return 0
   await transaction.script(`DROP TABLE ${name}`)
+  await forgetChainsWithin(transaction, from, to)
   if (posts.count > 0) await addToTotals(transaction, "posts_trimmed", posts.count)
   return posts.count
 }

@@ -10,6 +10,7 @@ import { columnsOf } from "../../rows/record.ts"
 import type { Queries, WriteTransaction } from "../connection/database.ts"
 import { textArray } from "../connection/text-array.ts"
 import { currentEra } from "./arrivals.ts"
+import { isSuperseded, saveChains } from "./edits.ts"
 import { saveUsers } from "./users.ts"
 
 /** Most rows that one statement of a long read returns. Ours: some milliseconds. */
@@ -125,7 +126,8 @@ interface ScanRow {
   readonly json: string | null
 }
 
-const isTaken = "(is_reply <= $4 AND is_repost <= $5 AND created_at_ms >= $6 AND created_at_ms < $7)"
+const isTaken = `(is_reply <= $4 AND is_repost <= $5 AND created_at_ms >= $6 AND created_at_ms < $7
+  AND NOT ${isSuperseded("posts.id")})`
 
 /** A chunk of a scan: `$8` rows, of them `$9` that the filter takes, with about `$10` bytes of text. */
 function scanSql(shape: PostShape, order: "DESC" | "ASC"): string {
@@ -218,6 +220,7 @@ export async function insertPosts(
   const newPosts = given.filter(({ id }) => newIds.has(id))
   await insertUsers(transaction, newPosts)
   await saveUsers(transaction, newPosts)
+  await saveChains(transaction, newPosts)
   return newIds
 }
 

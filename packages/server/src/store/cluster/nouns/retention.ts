@@ -25,6 +25,7 @@ import {
   type WriteContext,
 } from "../connection/database.ts"
 import { idEnds } from "../connection/keyset.ts"
+import { forgetChains } from "./edits.ts"
 import { isKept, isNeeded, positionAt } from "./match-logs.ts"
 import { dropPassedMatches, dropPassedPosts, ensurePartitions, idAtMs } from "./partitions.ts"
 
@@ -295,5 +296,6 @@ async function trimPostRows(
 async function deletePosts(transaction: WriteTransaction, ids: readonly PostId[]): Promise<number> {
   const deleted = await transaction.run("DELETE FROM posts WHERE id = ANY ($1::bigint[])", ids)
   if (deleted > 0) await addToTotals(transaction, "posts_trimmed", deleted)
+  await forgetChains(transaction, ids)
   return deleted
 }

@@ -1,6 +1,7 @@
 /** Users as they came last with posts. */
 import type { PostId, UserId } from "../../../model/ids.ts"
 import type { AcceptedPost } from "../../../model/post.ts"
+import { saveChains } from "./edits.ts"
 import { idEdgeOf } from "../../id-bounds.ts"
 import {
   newestUsers,
@@ -134,6 +135,7 @@ export function createUserWrites(database: ClusterDatabase): UserWrites {
     takeUsers: (posts, upTo) =>
       database.write(async (transaction) => {
         await saveUsers(transaction, posts)
+        await saveChains(transaction, posts)
         if (upTo === undefined) await transaction.run("DELETE FROM user_fill")
         // Another process may be further.
         else await transaction.run("UPDATE user_fill SET up_to = $1 WHERE up_to > $1", upTo)

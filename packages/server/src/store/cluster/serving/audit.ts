@@ -74,7 +74,9 @@ const tables = [
   ..."gap_markers replays backfill_matches posts posts_other users match_logs matches matches_other totals given_ids".split(
     " ",
   ),
-  ..."user_objects user_words user_fill ended_sessions known_time log_epochs database_identity".split(" "),
+  ..."user_objects user_words user_fill edit_versions ended_sessions known_time log_epochs database_identity".split(
+    " ",
+  ),
   ..."search_indexes search_partitions".split(" "),
 ]
 

@@ -5,6 +5,7 @@ import { createArrivalReads } from "../nouns/arrivals.ts"
 import { createAttemptReads } from "../nouns/attempts.ts"
 import type { Queries } from "../connection/database.ts"
 import { createDeadLetterReads } from "../nouns/dead-letters.ts"
+import { createEditReads } from "../nouns/edits.ts"
 import { createKnownTimeReads } from "../nouns/known-time.ts"
 import { lastId } from "../connection/last-id.ts"
 import { createLinkReads } from "../nouns/links.ts"
@@ -34,6 +35,7 @@ export function createReads(queries: Queries): StoreReads {
     ...createMatchLogReads(queries),
     ...createPostReads(queries),
     ...createArrivalReads(queries),
+    ...createEditReads(queries),
     ...createUserReads(queries),
     ...createKnownTimeReads(queries),
     // PostgreSQL checks its pages itself, so no row is found damaged here.

@@ -169,6 +169,7 @@ test("outcomes of a store from before their renaming have their present names, a
       DROP TABLE user_objects;
       DROP TABLE user_words;
       DROP TABLE user_fill;
+      DROP TABLE edit_versions;
       ALTER TABLE tokens DROP COLUMN user_id;
       UPDATE tokens SET checksum = row_checksum(hash, kind, app_id, created_at_ms);
       DROP TABLE backfill_matches;

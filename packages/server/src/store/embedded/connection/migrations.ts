@@ -393,6 +393,18 @@ const steps: readonly string[] = [
     PRIMARY KEY (replay_id, seq)
   ) STRICT, WITHOUT ROWID;
   `,
+  `
+  -- The versions of edited posts, each under the first version of its chain. Derived of the posts.
+  CREATE TABLE edit_versions (
+    first_id INTEGER NOT NULL,
+    id INTEGER NOT NULL,
+    PRIMARY KEY (first_id, id)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX edit_versions_by_id ON edit_versions (id);
+  -- Those of the posts that are here already are taken with their users, once more.
+  DELETE FROM user_fill;
+  INSERT INTO user_fill SELECT max(id) FROM posts HAVING max(id) IS NOT NULL;
+  `,
 ]
 
 /**

@@ -12,6 +12,7 @@ import { scanFilterOf } from "../../rows/post.ts"
 import { bytesChecksum, headChecksum, textChecksum, type PostHead } from "../connection/checksums.ts"
 import { chunkBytesMax, chunkRowsMax, inChunks, textBytes } from "../connection/row-chunks.ts"
 import { columnsAs, prepare, type Statement } from "../connection/statements.ts"
+import { isSuperseded, prepareSaveChains } from "./edits.ts"
 import { prepareSaveUsers } from "./users.ts"
 import type { ReadContext, SyncReads } from "../serving/sync-store.ts"
 
@@ -42,7 +43,8 @@ export function createUserReads(
   { turns, faults }: ReadContext,
 ): Pick<SyncReads, "userPosts" | "isUserKnown"> {
   const user = prepare<{ ids_hold_time: number }>(db, "SELECT ids_hold_time FROM users WHERE users.id = ?")
-  const isTaken = "(is_reply <= ?4 AND is_repost <= ?5 AND created_at_ms >= ?6 AND created_at_ms < ?7)"
+  const isTaken = `(is_reply <= ?4 AND is_repost <= ?5 AND created_at_ms >= ?6 AND created_at_ms < ?7
+    AND NOT ${isSuperseded("posts.id")})`
   const scan = (shape: PostShape, order: "" | "DESC"): Statement<ScanRow> =>
     prepare(
       db,
@@ -254,6 +256,7 @@ export function prepareInsertPosts(db: DatabaseSync): (posts: readonly AcceptedP
   )
   const insertUsers = prepare(db, "INSERT OR IGNORE INTO users (id) SELECT value FROM json_each(?)")
   const saveUsers = prepareSaveUsers(db)
+  const saveChains = prepareSaveChains(db)
   const noteOtherIds = prepare(db, "UPDATE users SET ids_hold_time = 0 WHERE id = ? AND ids_hold_time = 1")
   // Not the greatest arrival of the posts: with the newest post, retention would delete it, and the number would come again.
   const accepted = prepare<{ posts: number }>(db, "SELECT posts_accepted AS posts FROM totals")
@@ -293,7 +296,9 @@ export function prepareInsertPosts(db: DatabaseSync): (posts: readonly AcceptedP
     // Most are known, and most of a batch stand in it several times: one statement for all, each once.
     if (users.size > 0) insertUsers.run(`[${[...users].join(",")}]`)
     for (const userId of withOtherIds) noteOtherIds.run(BigInt(userId))
-    saveUsers(posts.filter((_, index) => isNew[index]))
+    const newPosts = posts.filter((_, index) => isNew[index])
+    saveUsers(newPosts)
+    saveChains(newPosts)
     return isNew
   }
 }

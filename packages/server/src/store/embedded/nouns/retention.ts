@@ -15,6 +15,7 @@ import type { TrimmedMatches } from "../../port/retention-store.ts"
 import { overtake } from "../../ledger/overtake.ts"
 import { afterRecheck, trimEnd, trimStep, type Recheck } from "../../ledger/trim.ts"
 import { insertChecked, isWhole, settingChecked } from "../connection/checked-rows.ts"
+import { prepareForgetChains } from "./edits.ts"
 import { preparePositionAt } from "./match-logs.ts"
 import { prepareDeleteSpared } from "./spared-matches.ts"
 import { columnsAs, prepare } from "../connection/statements.ts"
@@ -155,12 +156,14 @@ export function createTrimPosts(db: DatabaseSync): Pick<SyncWrites, "trimPosts">
      FROM posts WHERE posts.id > ? ORDER BY posts.id LIMIT ?`,
   )
   const deletePost = prepare(db, "DELETE FROM posts WHERE id = ?")
+  const forgetChains = prepareForgetChains(db)
   const countTrimmed = prepare(db, "UPDATE totals SET posts_trimmed = posts_trimmed + ?")
   return {
     trimPosts({ after, beforeMs, limit }) {
       const posts = nextPosts.all(after === undefined ? idEnds.below : BigInt(after), limit)
       const old = posts.filter((post) => post.created_at_ms < beforeMs && post.is_needed === 0)
       for (const { id } of old) deletePost.run(BigInt(id))
+      forgetChains(old.map(({ id }) => id))
       if (old.length > 0) countTrimmed.run(old.length)
       const last = posts.at(-1)
       return { trimmed: old.length, ...(posts.length === limit && last !== undefined && { next: last.id }) }

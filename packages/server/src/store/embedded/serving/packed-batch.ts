@@ -10,7 +10,7 @@ import type { IncludedUser } from "../../../model/user.ts"
 /** Posts with their matches, as `StoreWrites.append` takes them. */
 type Batch = readonly { readonly post: AcceptedPost; readonly matches: readonly PostMatch[] }[]
 
-/** Each list has an element for each post, but for those of users. */
+/** Each list has an element for each post, but for those of users. A chain is rare. */
 export interface PackedBatch {
   /** The core and the envelope of each post, one after the other. */
   readonly texts: Uint8Array<ArrayBuffer>
@@ -21,6 +21,8 @@ export interface PackedBatch {
   readonly createdAtMs: readonly number[]
   readonly isReply: readonly boolean[]
   readonly isRepost: readonly boolean[]
+  /** Chains of edited posts, by the index of the post. */
+  readonly chains: ReadonlyMap<number, readonly PostId[]>
   readonly userIds: readonly (readonly UserId[])[]
   readonly userObjects: readonly number[]
   /** All user objects, one post's after the other's. */
@@ -54,6 +56,7 @@ export function packBatch(batch: Batch): PackedBatch {
     createdAtMs: posts.map(({ createdAtMs }) => createdAtMs),
     isReply: posts.map(({ isReply }) => isReply),
     isRepost: posts.map(({ isRepost }) => isRepost),
+    chains: new Map(posts.flatMap(({ chain }, index) => (chain === undefined ? [] : [[index, chain]]))),
     userIds: posts.map(({ userIds }) => userIds),
     userObjects: posts.map((post) => post.users.length),
     objects: {
@@ -87,10 +90,12 @@ export function unpackBatch(packed: PackedBatch): Batch {
   }
   return packed.ids.map((id, index) => {
     const authorId = packed.authorIds[index]
+    const chain = packed.chains.get(index)
     const post: AcceptedPost = {
       id,
       ...(authorId !== undefined && { authorId }),
       createdAtMs: packed.createdAtMs[index] ?? 0,
+      ...(chain !== undefined && { chain }),
       isReply: packed.isReply[index] ?? false,
       isRepost: packed.isRepost[index] ?? false,
       core: text(packed.coreBytes[index] ?? 0),

@@ -12,6 +12,7 @@ import { defaultCacheBytes } from "../connection/database.ts"
 import { createDeadLetterReads } from "../nouns/dead-letters.ts"
 import { prepareKnownTime } from "../nouns/known-time.ts"
 import { prepareLastId } from "../connection/last-id.ts"
+import { createEditReads } from "../nouns/edits.ts"
 import { createLinkReads } from "../nouns/links.ts"
 import { createMatchLogReads, createRecentMatches } from "../nouns/match-logs.ts"
 import { createPostReads, createRecentPosts, createUserReads } from "../nouns/posts.ts"
@@ -67,6 +68,7 @@ export function createReads(
     ...createPostReads(db, context),
     ...createArrivalReads(db, context),
     ...createUserReads(db, context),
+    ...createEditReads(db),
     ...createUserObjectReads(db),
     damagedRecords: () => context.damaged.names(),
     lastId: prepareLastId(db),
