@@ -77,6 +77,9 @@ function backfillOf(webhook: string, rule: string): Readonly<Record<string, unkn
   return { webhook_id: webhook, rule_ids: [rule], since: new Date(Date.now() - 7_200_000).toISOString() }
 }
 
+/** Posts that the requests have written: no two may have the same text. */
+let written = 0
+
 /** Rows by the id of the operation. */
 const rows: Readonly<Record<string, Row>> = {
   // Rules and the stream
@@ -210,6 +213,14 @@ const rows: Readonly<Record<string, Row>> = {
   },
 
   // Posts, searches and counts: they belong to no app.
+  createPosts: {
+    asks: () => send("POST", paths.postsById, { text: `A godwit at ${(written += 1)}` }),
+    status: 201,
+    has: () => ({ data: { text: `A godwit at ${written}` } }),
+    other: "its own",
+    wrong: () => send("POST", paths.postsById, { text: "A godwit", poll: { options: ["a", "b"] } }),
+    refused: "`poll` is not known here; known are `text`, `reply`, `quote_tweet_id`, `edit_options`",
+  },
   getPostsByIds: {
     asks: ({ post }) => `${paths.postsById}?ids=${post}`,
     has: ({ post }) => ({ data: [{ id: post }] }),

@@ -310,17 +310,55 @@ test("repeated-ids: an id that a look-up names again is shown once, at its first
   )
 })
 
-test("edited-posts: every version of an edited post is found by its own id", async ({ server }) => {
+test("edited-posts: every version is found by its own id, and names all that are known, whenever they came", async ({
+  server,
+}) => {
   const user = newUser()
   const [last = "", first = ""] = newIds(2)
-  const versions = [first, last]
-  for (const [at, id] of versions.entries()) {
-    await ingestNew(server, postBy(user, id, { text: `version ${at}`, edit_history_tweet_ids: versions }))
-  }
-  const { body } = await server.call(`${paths.postsById}?ids=${versions.join(",")}`)
+  const controls = { is_edit_eligible: true, editable_until: "2026-03-14T09:56:53.000Z" }
+  const version = (id: string, text: string, ...history: string[]) =>
+    postBy(user, id, {
+      text,
+      edit_history_tweet_ids: history,
+      edit_controls: { edits_remaining: text === "first" ? "5" : 4, ...controls },
+    })
+  await ingestNew(server, version(first, "first", first))
+  const alone = await server.call(`${paths.postById.replace(":id", first)}?tweet.fields=edit_controls`)
+  expect(alone.body.data).toMatchObject({ edit_history_tweet_ids: [first], edit_controls: { edits_remaining: "5" } })
+  await ingestNew(server, version(last, "last", first, last))
+  const { body } = await server.call(`${paths.postsById}?ids=${first},${last}`)
   expect(body).toEqual({
-    data: versions.map((id, at) => ({ id, text: `version ${at}`, edit_history_tweet_ids: versions })),
+    data: [
+      { id: first, text: "first", edit_history_tweet_ids: [first, last] },
+      { id: last, text: "last", edit_history_tweet_ids: [first, last] },
+    ],
   })
+  const query = "?tweet.fields=edit_controls&expansions=edit_history_tweet_ids,author_id"
+  const whole = await server.call(`${paths.postById.replace(":id", first)}${query}`)
+  expect(whole.body).toEqual({
+    data: {
+      id: first,
+      text: "first",
+      author_id: user,
+      edit_history_tweet_ids: [first, last],
+      edit_controls: { edits_remaining: "4", ...controls },
+    },
+    includes: {
+      tweets: [
+        {
+          id: last,
+          text: "last",
+          author_id: user,
+          edit_history_tweet_ids: [first, last],
+          edit_controls: { edits_remaining: 4, ...controls },
+        },
+      ],
+    },
+    errors: [expect.objectContaining({ parameter: "author_id" })],
+  })
+  const underNewNames = await server.call(`${paths.postById.replace(":id", first)}?post.fields=text`)
+  expect(underNewNames.body.data).toMatchObject({ edit_history_post_ids: [first, last] })
+  expect(idsIn((await server.call(postsPath(user))).body.data)).toEqual([last])
 })
 
 test("look-up-room: posts beyond 2 MiB of a response are named as errors, and are shown when asked for again", async ({

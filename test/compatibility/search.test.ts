@@ -4,6 +4,7 @@
  */
 import { paths, snowflakeEpochMs, type CountsBody } from "@sluice/api"
 import { expect } from "vitest"
+import { openStream } from "../support/open-stream.testing.ts"
 import { type TestResponse, type TestApp, envelope } from "../support/test-server.testing.ts"
 import { hourMs, idsIn, ingestNew, minuteMs, newId, newUser, postBy, test } from "./support.testing.ts"
 
@@ -382,16 +383,53 @@ test("included-posts: posts that came only in the includes of others are found b
   expect((await server.call(paths.postById.replace(":id", quoted))).body.data.text).toBe("of its own")
 })
 
-test("edit-versions: a search, a count and a timeline have every version of an edited post that came", async ({
+test("edit-versions: searches, counts, timelines and lists have the newest version alone, and streams have each", async ({
   server,
 }) => {
-  const [last, first] = [idAt(Date.now() - minuteMs), idAt(Date.now() - 2 * minuteMs)]
-  const [user, word] = [newUser(), newWord()]
-  const versions = [first, last]
-  await ingestNew(server, ...versions.map((id) => postBy(user, id, { text: word, edit_history_tweet_ids: versions })))
-  expect((await search(server, paths.searchRecent, { query: word })).ids).toEqual([last, first])
-  expect((await counts(server, paths.countsRecent, { query: word })).meta.total_tweet_count).toBe(2)
-  expect(idsIn((await server.call(paths.userPosts.replace(":id", user))).body.data)).toEqual([last, first])
+  const [last, middle, first] = [3, 2, 1].map((minutes) => idAt(Date.now() - minutes * minuteMs)).toReversed() as [
+    string,
+    string,
+    string,
+  ]
+  const [user, word, quoted, mentioned] = [newUser(), newWord(), newId(), newUser()]
+  const version = (id: string, ...history: string[]) =>
+    postBy(user, id, {
+      text: `${word} in ${id}`,
+      edit_history_tweet_ids: history,
+      referenced_tweets: [{ type: "quoted", id: quoted }],
+      entities: { mentions: [{ start: 0, end: 1, username: "x", id: mentioned }] },
+    })
+  const reader = await server.newApp()
+  await reader.send("POST", paths.rules, { add: [{ value: word }] })
+  await using stream = await openStream(reader)
+  const streamed: unknown[] = []
+  const come = async (...envelopes: unknown[]): Promise<void> => {
+    await ingestNew(server, ...envelopes)
+    for (const _ of envelopes) streamed.push((await stream.next()).data.edit_history_tweet_ids)
+  }
+  const shown = async () => {
+    const found = await search(server, paths.searchRecent, { query: word })
+    const lists = [paths.userPosts.replace(":id", user), paths.quotes.replace(":id", quoted)]
+    const pages = await Promise.all(
+      [...lists, paths.mentions.replace(":id", mentioned)].map((path) => server.call(path)),
+    )
+    for (const { body } of pages) expect(body.data).toEqual(pages[0]?.body.data)
+    expect(found.ids).toEqual(idsIn(pages[0]?.body.data))
+    const all = await counts(server, paths.countsAll, { query: word })
+    const exact = await counts(server, paths.countsRecent, { query: `${word} from:${user}` })
+    expect([all.meta.total_tweet_count, exact.meta.total_tweet_count]).toEqual([found.ids.length, found.ids.length])
+    return pages[0]?.body.data as unknown
+  }
+  const newest = (id: string, ...chain: string[]) => [{ id, text: `${word} in ${id}`, edit_history_tweet_ids: chain }]
+  await come(version(middle, first, middle))
+  expect(await shown()).toEqual(newest(middle, first, middle))
+  await come(version(first, first))
+  expect(await shown()).toEqual(newest(middle, first, middle))
+  await come(version(last, first, middle, last))
+  expect(await shown()).toEqual(newest(last, first, middle, last))
+  expect((await search(server, paths.searchRecent, { query: `${word} ${first}` })).ids).toEqual([])
+  expect((await search(server, paths.searchAll, { query: word, sort_order: "relevancy" })).ids).toEqual([last])
+  expect(streamed).toEqual([[first, middle], [first], [first, middle, last]])
 })
 
 test("unknown-references: lists about a user or a post that is not there are 200 with errors", async ({ server }) => {

@@ -470,7 +470,7 @@ const methodsOfRoutes = {
   link: ["delete", "post"],
   webhooks: ["get", "post"],
   webhook: ["delete", "put"],
-  postsById: ["get"],
+  postsById: ["get", "post"],
   postById: ["get"],
   users: ["get"],
   user: ["get"],

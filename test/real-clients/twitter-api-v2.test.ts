@@ -214,3 +214,29 @@ test("the client looks up users by name and by ids, and finds the user of its to
   expect((await own.v2.me()).data).toMatchObject({ id: "7", username: "wren" })
   await expect(client.v2.me()).rejects.toMatchObject({ code: 403 })
 })
+
+test("the client writes, answers and quotes posts as the user of its token, and gets a duplicate as an error", async () => {
+  await server.ingest(envelope(5_100, "a note"))
+  const token = await server.running.apps.createUserToken(server.app.application_id, "7")
+  const settings = await pageSettings()
+  const own = new TwitterApi(token ?? "", settings(server.url))
+  const { data } = await own.v2.tweet("written by a client")
+  expect(data).toEqual({
+    id: expect.any(String) as string,
+    text: "written by a client",
+    edit_history_tweet_ids: [data.id],
+  })
+  const reply = await own.v2.reply("an answer", data.id)
+  const quote = await own.v2.quote("a quote", "5100")
+  const shown = await own.v2.tweets([reply.data.id, quote.data.id], {
+    "tweet.fields": ["referenced_tweets", "author_id"],
+  })
+  expect(shown.data).toMatchObject([
+    { author_id: "7", referenced_tweets: [{ type: "replied_to", id: data.id }] },
+    { author_id: "7", referenced_tweets: [{ type: "quoted", id: "5100" }] },
+  ])
+  await expect(own.v2.tweet("written by a client")).rejects.toMatchObject({
+    code: 403,
+    data: { detail: "You are not allowed to create a Tweet with duplicate content." },
+  })
+})

@@ -263,3 +263,13 @@ test("the XDK looks up users by name and by ids, and finds the user of its token
   const own = new Client({ baseUrl: server.url, accessToken: token ?? "" })
   expect((await own.users.getMe()).data).toMatchObject({ id: "7", username: "wren" })
 })
+
+test("the XDK writes and edits posts as the user of its token", async () => {
+  const token = await server.running.apps.createUserToken(server.app.application_id, "7")
+  const own = new Client({ baseUrl: server.url, accessToken: token ?? "" })
+  const first = await own.posts.create({ text: "written by the XDK" })
+  const id = (first.data as { readonly id: string }).id
+  const second = await own.posts.create({ text: "edited by the XDK", editOptions: { previousPostId: id } } as object)
+  expect(second.data).toMatchObject({ text: "edited by the XDK", editHistoryTweetIds: [id, expect.any(String)] })
+  await expect(own.posts.create({ text: "edited by the XDK" })).rejects.toMatchObject({ status: 403 })
+})

@@ -13,10 +13,12 @@ import type {
   CreateAppBody,
   CreateBackfillBody,
   CreateLinkQuery,
+  CreatePostBody,
   CreateReplayBody,
   CreateSessionBody,
   CreateTokenBody,
   CreateWebhookBody,
+  CreatedPostBody,
   CreatedTokenBody,
   DeadLettersBody,
   DeadLettersQuery,
@@ -140,7 +142,10 @@ export interface Operations {
   readonly webhook: { readonly PUT: Operation<WebhookValidBody>; readonly DELETE: Operation<DeletedBody> }
   readonly webhookReplay: { readonly POST: Operation<ReplayCreatedBody, CreateReplayBody> }
   /** With `ids`, at most 100, in the query. */
-  readonly postsById: { readonly GET: Read<PostsByIdBody, PostsByIdQuery> }
+  readonly postsById: {
+    readonly GET: Read<PostsByIdBody, PostsByIdQuery>
+    readonly POST: Operation<CreatedPostBody, CreatePostBody>
+  }
   readonly postById: { readonly GET: Read<PostByIdBody, PostByIdQuery> }
   readonly users: { readonly GET: Read<UsersBody, UsersQuery> }
   readonly user: { readonly GET: Read<UserBody, UserQuery> }

@@ -36,6 +36,8 @@ function resourcesOfX({ call, list }: Methods, changes: RuleChanges) {
       getByIds: call("GET", "postsById"),
       /** A post. Without one `data` is absent, and `errors` says why. */
       getById: call("GET", "postById"),
+      /** Writes a post, a reply, a quote or a newer version of a post, as the user of the token. May post twice when repeated. */
+      create: call("POST", "postsById", "body"),
       /** The posts that quote a post. */
       getQuoted: list("quotes"),
       /** The reposts of a post. */

@@ -16,6 +16,8 @@
  */
 
 export { parseLocatedRule, parseRule, type RuleOptions } from "./language/parse-rule.ts"
+export { entitiesInText } from "./text/text-entities.ts"
+export { textWeight } from "./text/text-weight.ts"
 export { absentOperators } from "./language/absent-operators.ts"
 export { operatorGuides } from "./language/operator-guide.ts"
 export { tokensOf, type RuleToken } from "./language/rule-tokens.ts"

@@ -139,6 +139,30 @@ export type PostsByIdQuery = Static<typeof PostsByIdQuery>
 export const PostByIdQuery = queryOf(selection)
 export type PostByIdQuery = Static<typeof PostByIdQuery>
 
+/** Body of `POST /2/tweets`. X takes more members; a post has no media, poll, place or audience of its own here. */
+export const CreatePostBody = exactly({
+  text: Type.String({
+    description: "At most 280 characters as X counts them: a link is 23, an emoji or a Chinese letter 2.",
+  }),
+  reply: Type.Optional(
+    exactly({
+      in_reply_to_tweet_id: Id,
+      exclude_reply_user_ids: Type.Optional(
+        Type.Array(Id, { maxItems: 100, description: "Without effect: a reply names no users by itself." }),
+      ),
+    }),
+  ),
+  quote_tweet_id: Type.Optional(Id),
+  edit_options: Type.Optional(exactly({ previous_post_id: Id })),
+})
+export type CreatePostBody = Static<typeof CreatePostBody>
+
+/** A post that was written. */
+export const CreatedPostBody = Type.Object({
+  data: Type.Object({ id: Id, text: Type.String(), edit_history_tweet_ids: Type.Array(Id) }),
+})
+export type CreatedPostBody = Static<typeof CreatedPostBody>
+
 /** Path parameters of a post by its id, as X calls it. */
 export const PostByIdParams = exactly({ id: Id })
 

@@ -43,6 +43,11 @@ export type Principal =
   | { readonly kind: "ingest" }
   | { readonly kind: "operator" }
 
+/** The user that an app, or a user of it, acts as when it writes: an app without a user is its business user. */
+export function actingUserOf(principal: Extract<Principal, { readonly app: App }>): UserId {
+  return principal.kind === "user" ? principal.userId : asId<UserId>(principal.app.businessUserId)
+}
+
 /** The applications of this server. */
 export interface Apps {
   create(name: string): Promise<AppCredentials>

@@ -22,10 +22,10 @@ import { problemTypes } from "@sluice/api"
 import { appHeader, csrfHeader, idPattern, sessionCookie } from "@sluice/api/schemas"
 import type { FastifyRequest } from "fastify"
 import type { IncomingMessage } from "node:http"
-import type { Apps, Principal } from "../control/apps.ts"
+import { actingUserOf, type Apps, type Principal } from "../control/apps.ts"
 import { isCsrfToken, type Session, type Sessions } from "../control/sessions.ts"
 import type { App } from "../model/app.ts"
-import { asId, type AppId } from "../model/ids.ts"
+import { asId, type AppId, type UserId } from "../model/ids.ts"
 import { notFound, Problem } from "../model/problem.ts"
 import { plainProblem } from "./problems.ts"
 import { headerValues } from "./input/request-head.ts"
@@ -152,6 +152,12 @@ export function createMetricsGuard(token: string) {
 export function appOf({ principal }: FastifyRequest): App {
   if (principal === null || !("app" in principal)) throw new Error("the route's guard accepts more than apps")
   return principal.app
+}
+
+/** The app that sent the request, and the user that it acts as, on routes whose guard accepts apps and their users. */
+export function actorOf({ principal }: FastifyRequest): { readonly app: App; readonly userId: UserId } {
+  if (principal === null || !("app" in principal)) throw new Error("the route's guard accepts more than apps")
+  return { app: principal.app, userId: actingUserOf(principal) }
 }
 
 /** The app and the user for whom it sent the request, on routes whose guard accepts tokens of users only. */

@@ -33,6 +33,7 @@ import type { FairRounds } from "../runtime/fair-rounds.ts"
 import type { Random } from "../runtime/random.ts"
 import type { Metrics } from "../runtime/events/recorded-events.ts"
 import type { Troubles } from "../trouble/troubles.ts"
+import type { PostWriter } from "../writing/post-writer.ts"
 import type { ConnectionTracker } from "./connections/connection-tracker.ts"
 
 /** The dependencies of the server and its routes. A route takes only those that it uses. */
@@ -61,6 +62,7 @@ export interface HttpDeps {
   readonly pageTokens: PageTokens
   readonly heldPages: HeldPages
   readonly intake: Intake
+  readonly postWriter: PostWriter
   /** Trouble on demand; absent unless the server is for development. */
   readonly troubles: Troubles | undefined
   readonly events: Events

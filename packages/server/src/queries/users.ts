@@ -10,6 +10,7 @@
 import { paths } from "@sluice/api"
 import type { AppId, UserId } from "../model/ids.ts"
 import type { App } from "../model/app.ts"
+import { madeUser } from "../model/made-user.ts"
 import { notFound, type Problem } from "../model/problem.ts"
 import { searchWords, userWords } from "../model/user.ts"
 import type { PagePosition, PageScope, PageTokens } from "../paging/page-token.ts"
@@ -93,16 +94,6 @@ export function createUsers({
       return { ...rendered, ...(page.next && { nextToken: tokens.issue(scope, page.next) }) }
     },
   }
-}
-
-/**
- * A user of whom no object came: an app's own user has its name, every other one a name made of the id, as has the username.
- * In base 36 an id fits into a username.
- */
-function madeUser(app: App, userId: UserId): FoundUser {
-  const username = `u${BigInt(userId).toString(36)}`
-  const name = userId === app.businessUserId ? app.name : username
-  return { id: userId, username, json: JSON.stringify({ id: userId, name, username }) }
 }
 
 /** Users of a page, and the position of the next one. */

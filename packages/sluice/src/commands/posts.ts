@@ -1,15 +1,22 @@
-/** `sluice posts`: prints a user's posts, page by page, or posts by their ids. */
+/** `sluice posts`: prints a user's posts, page by page, or posts by their ids; writes a post. */
 import type { Command } from "commander"
 import { connect, withConnectionOptions, type ClientOptions } from "../connection/connection.ts"
 import { Failure } from "../process/failure.ts"
 import { printPost } from "../terminal/post-line.ts"
-import type { CommandContext } from "../terminal/terminal.ts"
+import { printResult, type CommandContext } from "../terminal/terminal.ts"
 import { terminalText } from "../terminal/terminal-text.ts"
 import { idOf } from "./option-values.ts"
 
 interface PostsOptions extends ClientOptions {
   readonly all?: true
   readonly exclude?: string
+}
+
+interface CreateOptions extends ClientOptions {
+  readonly text: string
+  readonly replyTo?: string
+  readonly quote?: string
+  readonly edit?: string
 }
 
 const postId = idOf("a post")
@@ -42,6 +49,27 @@ export function postsCommand(command: Command, { terminal, environment }: Comman
         if (count === 0 && from + idsPerRequest >= ids.length) throw await notShown(errors)
         for (const { detail } of errors) terminal.note(terminalText(detail, 200))
       }
+    })
+
+  withConnectionOptions(command.command("create"))
+    .description("Write a post as the user of the token, or as the app's own user")
+    .requiredOption("--text <text>", "Text of the post")
+    .option("--reply-to <id>", "Answer the post with this id", postId)
+    .option("--quote <id>", "Quote the post with this id", postId)
+    .option("--edit <id>", "Write a newer version of the post with this id", postId)
+    .option("--json", "Print the response as JSON")
+    .action(async (_own: CreateOptions, create: Command) => {
+      const options = create.optsWithGlobals<CreateOptions>()
+      const { text, replyTo, quote, edit } = options
+      const client = await connect(options, environment)
+      const body = {
+        text,
+        ...(replyTo !== undefined && { reply: { in_reply_to_tweet_id: replyTo } }),
+        ...(quote !== undefined && { quote_tweet_id: quote }),
+        ...(edit !== undefined && { edit_options: { previous_post_id: edit } }),
+      }
+      const { data } = await client.request("POST", "postsById", { body })
+      await printResult(terminal, options.json, data, data.id)
     })
 
   withConnectionOptions(command)

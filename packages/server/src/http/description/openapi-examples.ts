@@ -170,6 +170,10 @@ const examples: Readonly<Record<string, OperationExamples>> = {
   },
   streamPosts: { response: { data: post, matching_rules: [{ id: ruleId, tag: "birds" }] } },
   getPostsByIds: { response: { data: [post] } },
+  createPosts: {
+    request: { text: post.text, reply: { in_reply_to_tweet_id: "1990004210000004990" } },
+    response: { data: { id: postId, text: post.text, edit_history_tweet_ids: [postId] } },
+  },
   getPostsById: { response: { data: post } },
   getUsersByIds: { response: { data: [user] } },
   getUsersById: { response: { data: user } },

@@ -51,7 +51,7 @@ const described: Readonly<Record<keyof typeof paths, PathDescription>> = {
   },
   webhooks: { tag: "Webhooks", operationIds: { GET: "getWebhooks", POST: "createWebhooks" } },
   webhook: { tag: "Webhooks", operationIds: { PUT: "validateWebhooks", DELETE: "deleteWebhooks" } },
-  postsById: { tag: "Posts", operationIds: { GET: "getPostsByIds" } },
+  postsById: { tag: "Posts", operationIds: { GET: "getPostsByIds", POST: "createPosts" } },
   postById: { tag: "Posts", operationIds: { GET: "getPostsById" } },
   searchRecent: { tag: "Posts", operationIds: { GET: "searchPostsRecent" } },
   searchAll: { tag: "Posts", operationIds: { GET: "searchPostsAll" } },

@@ -216,7 +216,7 @@ test("a partition of posts is dropped when all are old and no match needs them, 
   await store.append(
     [
       { post: aPost(needed, "7", { createdAtMs: oldMs }), matches: [aMatch(app, "5")] },
-      { post: aPost(free, "7", { createdAtMs: oldMs + 1 }), matches: [] },
+      { post: aPost(free, "7", { createdAtMs: oldMs + 1, chain: [needed, free] as PostId[] }), matches: [] },
     ],
     oldMs,
   )
@@ -224,6 +224,8 @@ test("a partition of posts is dropped when all are old and no match needs them, 
   expect(await rowsOfPosts("posts_20260904")).toEqual([needed, free])
   expect(await trim()).toEqual({ trimmed: 1 })
   expect(await rowsOfPosts("posts_20260904")).toEqual([needed])
+  const chains = async () => [...(await store.chainsOf([needed as PostId])).values()]
+  expect(await chains()).toEqual([[needed, free]])
   expect(await partitions(), "that of the month after has no posts").not.toContain("posts_20261004")
 
   await store.saveProgress([progress(1, { delivered: 1 })])
@@ -231,6 +233,7 @@ test("a partition of posts is dropped when all are old and no match needs them, 
   await dropPassedMatches(database, startMs)
   expect(await trim()).toEqual({ trimmed: 1 })
   expect(await partitions()).not.toContain("posts_20260904")
+  expect(await chains()).toEqual([])
   expect((await auditOf(settings)).posts).toEqual({ accepted: 2, trimmed: 2, stored: 0 })
 })
 
