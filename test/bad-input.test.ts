@@ -367,6 +367,53 @@ test("in the strict dialect, each operator that X's search does not have is refu
     }
 })
 
+/** Bodies of a post to write. The member that is wrong stands first. */
+const wrongPosts: readonly (readonly [name: string, status: 400 | 403, body: unknown])[] = [
+  ["no body", 400, undefined],
+  ["an empty body", 400, ""],
+  ["half a body", 400, '{"text":"a'],
+  ["a text alone", 400, '"a"'],
+  ["null", 400, "null"],
+  ["a list", 400, [{ text: "a" }]],
+  ["two texts", 400, '{"text":"a","text":"b"}'],
+  ...[undefined, null, "", " ", "\n\t", 5, true, ["a"], { a: "b" }, "a".repeat(281), "鷺".repeat(141)].map(
+    (text) => ["text", 400, { text }] as const,
+  ),
+  ...["poll", "media", "geo", "community_id", "card_uri", "direct_message_deep_link", "for_super_followers_only"].map(
+    (name) => [name, 400, { text: "a", [name]: "1" }] as const,
+  ),
+  ...["reply_settings", "made_with_ai", "nullcast", "paid_partnership", "share_with_followers", "Text", ""].map(
+    (name) => [name, 400, { text: "a", [name]: "1" }] as const,
+  ),
+  ...wrongIds.flatMap(([id]) => [
+    ["reply", 400, { text: "a", reply: { in_reply_to_tweet_id: id } }] as const,
+    ["quote_tweet_id", 400, { text: "a", quote_tweet_id: id }] as const,
+    ["edit_options", 400, { text: "a", edit_options: { previous_post_id: id } }] as const,
+  ]),
+  ["reply", 400, { text: "a", reply: {} }],
+  ["reply", 400, { text: "a", reply: "1000" }],
+  ["reply", 400, { text: "a", reply: { in_reply_to_tweet_id: 1000 } }],
+  ["reply", 400, { text: "a", reply: { in_reply_to_tweet_id: "1000", exclude_reply_user_ids: "7" } }],
+  ["reply", 400, { text: "a", reply: { in_reply_to_tweet_id: "1000", auto_populate_reply_metadata: true } }],
+  ["edit_options", 400, { text: "a", edit_options: {} }],
+  ["an edit of a reply", 400, { text: "a", edit_options: { previous_post_id: "1000" }, quote_tweet_id: "1000" }],
+  ["a reply to nothing", 403, { text: "a", reply: { in_reply_to_tweet_id: "404404" } }],
+  ["a quote of nothing", 403, { text: "a", quote_tweet_id: "404404" }],
+  ["an edit of nothing", 403, { text: "a", edit_options: { previous_post_id: "404404" } }],
+  ["an edit of another's post", 403, { text: "a", edit_options: { previous_post_id: "1000" } }],
+]
+
+test("no wrong request to write a post stores one, and each gets its reason", async () => {
+  expect(wrongPosts.length).toBeGreaterThan(60)
+  const before = (await server.call(paths.posts)).body.data as unknown
+  for (const [name, status, body] of wrongPosts) {
+    const refused = await server.send("POST", paths.postsById, body)
+    expect([refused.status, typeof refused.body.detail], `${name}: ${refused.text}`).toEqual([status, "string"])
+  }
+  expect((await server.send("POST", paths.postsById, { text: "a".repeat(1_048_577) })).status).toBe(413)
+  expect((await server.call(paths.posts)).body.data).toEqual(before)
+})
+
 test("the costliest queries, from ten connections at once, end within their budget or wait their turn, and look-ups go on", async () => {
   const part = (at: number): string => `(url_contains:"a${at}" OR "a b c d e f g"~6 OR bio:"x y z ${at}")`
   const query = Array.from({ length: 200 }, (_, at) => part(at))

@@ -19,7 +19,7 @@ describe.runIf(hasSharedData)("recorded edits", () => {
   const chains = hasSharedData ? recordedChains() : []
 
   test("there are chains, one of them with two versions", () => {
-    expect(chains.map(({ versions }) => versions.length).toSorted()).toEqual([1, 2])
+    expect(chains.map(({ versions }) => versions.length).toSorted((a, b) => a - b)).toEqual([1, 2])
   })
 
   test.each(chains.map((chain) => [chain.ids.join(" ← "), chain] as const))("%s", async (_, chain) => {
@@ -50,7 +50,7 @@ describe.runIf(hasSharedData)("recorded edits", () => {
   })
 })
 
-/** What the requests about the author and the versions get. */
+/** The responses to requests about the author and the versions. */
 async function answers(server: TestServer, { author, ids }: Chain): Promise<object> {
   const fields = "tweet.fields=edit_controls,created_at"
   const query = `query=from:${author}`

@@ -157,18 +157,12 @@ test("written-texts: a text has at most 280 characters as X counts them, and is 
 }) => {
   const word = newWord()
   const heavy = (count: number) => `${word}${"鷺".repeat((count - word.length) / 2)}`
-  const link = `https://example.com/${"a".repeat(300)}`
+  const address = `https://example.com/${"a".repeat(300)}`
   const even = word.length % 2 === 0 ? 0 : 1
   await written(server, { text: heavy(280 - even) })
-  await written(server, { text: `${word} ${link}` })
+  await written(server, { text: `${word} ${address}` })
   await written(server, { text: ` ${word}\n\u{1F468}‍\u{1F469}‍\u{1F467} & <b> "\\" \u0000` })
-  for (const text of [
-    "",
-    "  \n",
-    heavy(282 - even),
-    "a".repeat(281),
-    `${word} ${"a.com ".repeat(800)}`,
-  ]) {
+  for (const text of ["", "  \n", heavy(282 - even), "a".repeat(281), `${word} ${"a.com ".repeat(800)}`]) {
     const { status, body } = await write(server, { text })
     expect(status, text.slice(0, 20)).toBe(400)
     expect(Object.keys(body.errors[0].parameters as object)).toEqual(["text"])
@@ -194,7 +188,7 @@ test("duplicate-posts: the text of one of a user's ten newest posts of a day is 
   expect((await write(app, reply)).status).toBe(403)
   await written(other, { text })
   const [one, two] = await Promise.all([1, 2].map(() => write(other, { text: `${text} again` })))
-  expect([one?.status, two?.status].toSorted()).toEqual([201, 403])
+  expect(new Set([one?.status, two?.status])).toEqual(new Set([201, 403]))
   for (let count = 0; count < 9; count += 1) await written(app, { text: newWord() })
   await written(app, { text })
 })

@@ -269,7 +269,7 @@ test("the XDK writes and edits posts as the user of its token", async () => {
   const own = new Client({ baseUrl: server.url, accessToken: token ?? "" })
   const first = await own.posts.create({ text: "written by the XDK" })
   const id = (first.data as { readonly id: string }).id
-  const second = await own.posts.create({ text: "edited by the XDK", editOptions: { previousPostId: id } } as object)
+  const second = await own.posts.create({ text: "edited by the XDK", editOptions: { previousPostId: id } })
   expect(second.data).toMatchObject({ text: "edited by the XDK", editHistoryTweetIds: [id, expect.any(String)] })
   await expect(own.posts.create({ text: "edited by the XDK" })).rejects.toMatchObject({ status: 403 })
 })

@@ -43,7 +43,6 @@ import {
   runUpkeep,
   startThreads,
 } from "./stages.ts"
-import { createPostWriter } from "./writing/post-writer.ts"
 
 /** Connections that the system keeps until they are accepted, if it allows as many. Beyond, clients retry after 1 s. */
 const connectionBacklog = 4_096
@@ -137,7 +136,6 @@ async function start(
     config.search === "on" ? resources.use(await startSearches({ ...base, storeAccess: storeAccess() })) : undefined
   const readiness = createReadiness({ store, failures, events, clock, closing: signal })
   const connections = trackConnections(config, events)
-  const queries = createQueries(config, { ...base, searches: searching ?? noSearches }, trouble?.troubles)
   const creatingHttp = createHttpServer({
     apps,
     sessions,
@@ -145,8 +143,7 @@ async function start(
     consoleDirectory,
     ...httpSettings(config, engine),
     ...control,
-    ...queries,
-    postWriter: createPostWriter({ ...base, intake, postsById: queries.postsById }),
+    ...createQueries(config, { ...base, intake, searches: searching ?? noSearches }, trouble?.troubles),
     troubles: trouble?.troubles,
     webhookLinks: deliveries.webhookLinks,
     streamConnections,

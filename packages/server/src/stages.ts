@@ -15,6 +15,7 @@ import { createStreamConnections, type StreamConnections } from "./delivery/stre
 import { createWebhookLinks, type WebhookLinks } from "./delivery/links/webhook-links.ts"
 import { loadDeliveryThread, type DeliveryPolicy, type DeliveryThread } from "./delivery/threads/delivery-thread.ts"
 import { linksOfThreads } from "./delivery/threads/delivery-threads.ts"
+import type { Intake } from "./ingest/intake.ts"
 import { loadIntakeThread, type IntakeThread } from "./ingest/intake-thread.ts"
 import { takeStoredUsers } from "./ingest/stored-users.ts"
 import { EmbeddingsMissing } from "./matching/rule-index.ts"
@@ -44,6 +45,7 @@ import { createStoredPosts } from "./queries/stored-posts.ts"
 import { createPostsById } from "./queries/posts-by-id.ts"
 import { createUserPosts } from "./queries/user-posts.ts"
 import { createUsers } from "./queries/users.ts"
+import { createPostWriter } from "./writing/post-writer.ts"
 
 /** Longest wait for requests and deliveries in flight when a server closes: it ends within 10 s. */
 export const drainMsMax = 8_000
@@ -173,16 +175,21 @@ export function runUpkeep(base: Base, retention: Retention, signal: AbortSignal)
   return Promise.all([retention.run(signal), takeStoredUsers(base, signal)])
 }
 
-/** Queries on stored posts, and the tokens of their pages. */
+/** Queries on stored posts, the tokens of their pages, and the writing of posts, which refers to stored ones. */
 export function createQueries(
   config: Config,
   {
     store,
     secretBox,
+    snowflakes,
     clock,
     events,
     searches,
-  }: Pick<Base, "store" | "secretBox" | "clock" | "events"> & { readonly searches: Searches },
+    intake,
+  }: Pick<Base, "store" | "secretBox" | "snowflakes" | "clock" | "events"> & {
+    readonly searches: Searches
+    readonly intake: Intake
+  },
   troubles: Troubles | undefined,
 ) {
   const pageTokens = createPageTokens({
@@ -200,6 +207,7 @@ export function createQueries(
     heldPages,
     storedPosts: createStoredPosts({ store, tokens: pageTokens }),
     postsById,
+    postWriter: createPostWriter({ store, postsById, intake, snowflakes, clock }),
     users,
     userPosts: createUserPosts({ store, tokens: pageTokens, heldPages, scanMax: config.pageScanMax, events }),
     searchedRules: createSearchedRules({

@@ -2,9 +2,10 @@ import { DatabaseSync } from "node:sqlite"
 import { join } from "node:path"
 import { afterEach, beforeEach, expect, test } from "vitest"
 import { temporaryDirectory } from "../../../../test/support/temporary-directory.testing.ts"
-import type { UserId } from "../model/ids.ts"
+import type { PostId, UserId } from "../model/ids.ts"
 import { systemClock } from "../runtime/clock.ts"
-import { aUserPost } from "../store/contract/fixtures.ts"
+import { aPost, aUserPost } from "../store/contract/fixtures.ts"
+import { storeVersion } from "../store/embedded/connection/migrations.ts"
 import { openEmbeddedStore } from "../store/embedded/serving/embedded-store.ts"
 import { soleLeases } from "../store/leases.ts"
 import type { Store } from "../store/store.ts"
@@ -101,4 +102,32 @@ test("a step that fails is reported and tried again", async () => {
   )
   expect(await store.userFill()).toBeUndefined()
   expect(reported).toContainEqual({ where: "users of stored posts", error: new Error("no room") })
+})
+
+test("the versions of edited posts that were stored before are found with the users", async () => {
+  {
+    await using store = await openEmbeddedStore({ file })
+    const posts = [
+      ["1", "1"],
+      ["5", "1,3,5"],
+      ["7", "7"],
+    ].map(([id = "", history = ""]) => {
+      const data = { id, text: "a", author_id: "9", edit_history_tweet_ids: history.split(",") }
+      return aPost(id, "9", { envelope: JSON.stringify({ data }) })
+    })
+    await store.append(
+      posts.map((post) => ({ post, matches: [] })),
+      1,
+    )
+    using db = new DatabaseSync(file)
+    // The step of the migration that made the table.
+    db.exec(`DROP TABLE edit_versions; PRAGMA user_version = ${storeVersion - 1}`)
+  }
+  await using store = await openEmbeddedStore({ file })
+  const ids = ["1", "3", "5", "7"] as PostId[]
+  expect([...(await store.supersededOf(ids))]).toEqual([])
+  await take(store)
+  expect([...(await store.supersededOf(ids))]).toEqual(["1", "3"])
+  expect((await store.chainsOf(ids)).get("1" as PostId)).toEqual(["1", "3", "5"])
+  expect(reported).toEqual([{ upTo: "7" }, { posts: 3 }])
 })

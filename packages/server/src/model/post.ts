@@ -14,7 +14,7 @@ export interface AcceptedPost {
   /** Absent when the source named none; such a post is on no user's timeline. */
   readonly authorId?: UserId
   readonly createdAtMs: number
-  /** Of an edited post: the known ids of its versions (`chainOf`), ascending. Absent for a post of one version. */
+  /** The ids of the versions that its history names (`chainOf`), ascending. Absent for a post of one version. */
   readonly chain?: readonly PostId[]
   readonly isReply: boolean
   readonly isRepost: boolean

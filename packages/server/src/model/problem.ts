@@ -124,6 +124,11 @@ function sentence(text: string): string {
   return /[.?!]$/.test(text) ? text : `${text}.`
 }
 
+/** A post that may not be written. Source: X's response to duplicates. */
+export function forbiddenPost(detail: string): Problem {
+  return new Problem({ status: 403, type: problemTypes.blank, title: "Forbidden", detail })
+}
+
 /** Something that does not exist, or is not the caller's: the response must not show which. */
 export function notFound(resource: string, parameter: string, id: string): Problem {
   return notThere(`Could not find ${resource} with ${parameter}: [${id}].`, {

@@ -1,6 +1,6 @@
 /**
  * Edited posts as look-ups show them: every version names all versions that are known, also those that came after it was
- * stored. What is stored stays as it came, and so do deliveries.
+ * stored. The stored post stays as it came, and so do deliveries.
  */
 import { chainsShown } from "../model/edit-chain.ts"
 import type { FieldSelection } from "../model/field-selection.ts"

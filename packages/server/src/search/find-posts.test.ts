@@ -86,7 +86,7 @@ function withEdits(
   }) as readonly RuleEnvelope[]
 }
 
-/** Of which posts a newer version is stored: of those in one history, and in histories with the same first id. */
+/** The posts of which a newer version is stored: those in one history, or in histories with the same first id. */
 function supersededOf(posts: readonly RuleEnvelope[], gone: string | undefined): ReadonlySet<string> {
   const chains = new Map<number, Set<number>>()
   for (const post of posts) {

@@ -8,7 +8,7 @@
  * than `tailPostsMax` wait for the index, as when it is built anew, all posts of the range are evaluated instead: the
  * posts found are the same, and a page that meets its budget ends early.
  *
- * Of an edited post only the newest version that is stored is found, whether older ones match or not.
+ * A search finds the newest stored version of an edited post alone, and no older one that matches.
  */
 import { cutTerm } from "@sluice/rules"
 import { compareIds, type PostId } from "../model/ids.ts"

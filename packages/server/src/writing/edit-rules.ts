@@ -1,6 +1,6 @@
 /**
- * Which edits are allowed: those of X. A post may be edited for half an hour, five times, by its author, and not when it is a
- * repost or a reply to somebody else.
+ * X's rules of edits: the author may edit a post five times within half an hour. Reposts and replies to others are not
+ * editable.
  */
 import { snowflakeAtMs } from "@sluice/api"
 import { isDateTime } from "../model/date-time.ts"

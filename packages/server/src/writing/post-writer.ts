@@ -5,7 +5,6 @@
  * The posts of an app are written one after the other, so that two requests with the same text are not both accepted. On
  * PostgreSQL two processes may accept both.
  */
-import { problemTypes } from "@sluice/api"
 import { entitiesInText, textWeight } from "@sluice/rules"
 import { PerAppQueues } from "../control/per-app-queues.ts"
 import type { Intake } from "../ingest/intake.ts"
@@ -14,7 +13,7 @@ import { asId, type AppId, type PostId, type UserId } from "../model/ids.ts"
 import { membersOf, textOf } from "../model/json-text.ts"
 import { madeUser } from "../model/made-user.ts"
 import type { StoredPost } from "../model/post.ts"
-import { damagedPost, invalidRequest, Problem } from "../model/problem.ts"
+import { damagedPost, forbiddenPost, invalidRequest, type Problem } from "../model/problem.ts"
 import type { Clock } from "../runtime/clock.ts"
 import type { Snowflakes } from "../runtime/snowflakes.ts"
 import type { EditReads } from "../store/port/edit-store.ts"
@@ -162,7 +161,7 @@ async function findEdited(
   if (previous === undefined) throw notVisible("edit")
   const chain = (await store.chainsOf([id], app.id)).get(id) ?? [id]
   const verdict = editVerdict(previous, { chain, userId, nowMs: clock.nowMs() })
-  if ("refused" in verdict) throw forbidden(editRefusals[verdict.refused])
+  if ("refused" in verdict) throw forbiddenPost(editRefusals[verdict.refused])
   return { previous, chain, untilMs: verdict.untilMs }
 }
 
@@ -194,7 +193,7 @@ async function refuseDuplicate(
     reader: appId,
   })
   if (!posts.some((post) => isSame(post, request))) return
-  throw forbidden("You are not allowed to create a Tweet with duplicate content.")
+  throw forbiddenPost("You are not allowed to create a Tweet with duplicate content.")
 }
 
 function isSame({ json }: StoredPost, { text, answeredId, quotedId, editedId }: PostRequest): boolean {
@@ -208,7 +207,7 @@ function isSame({ json }: StoredPost, { text, answeredId, quotedId, editedId }: 
 
 /** Source of the form and of the first of them: X. */
 function notVisible(act: Act): Problem {
-  return forbidden(`You attempted to ${act} a Tweet that is deleted or not visible to you.`)
+  return forbiddenPost(`You attempted to ${act} a Tweet that is deleted or not visible to you.`)
 }
 
 const editRefusals: Readonly<Record<Extract<EditVerdict, { readonly refused: string }>["refused"], string>> = {
@@ -217,8 +216,4 @@ const editRefusals: Readonly<Record<Extract<EditVerdict, { readonly refused: str
   "not the newest": "You are not allowed to edit this version of the Tweet: there is a newer one.",
   "too late": "You are not allowed to edit this Tweet any more: its time to be edited is over.",
   "too often": "You are not allowed to edit this Tweet any more: it was edited as often as a Tweet may be.",
-}
-
-function forbidden(detail: string): Problem {
-  return new Problem({ status: 403, type: problemTypes.blank, title: "Forbidden", detail })
 }

@@ -94,7 +94,7 @@ export function writtenEnvelope(draft: PostDraft): string {
   return withoutLineBreaks(objectOf(Object.entries({ data: JSON.stringify(data), includes: included.json() })))
 }
 
-/** Where a post stands among others. */
+/** The place of a post among others. */
 interface Thread {
   readonly conversationId: string
   readonly inReplyTo: string | undefined

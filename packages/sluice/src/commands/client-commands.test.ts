@@ -138,6 +138,22 @@ test("posts are printed by their ids, and those that are not there are named", a
   expect((await sluice("posts", "get", "@wren")).stderr).toContain("Expected the id of a post")
 })
 
+test("a post is written, answered and edited, and what the server refuses is printed", async () => {
+  const created = await sluice("posts", "create", "--text", "written by a command")
+  const id = created.stdout.trim()
+  expect(created).toMatchObject({ status: 0, stdout: expect.stringMatching(/^\d{19}\n$/) as string })
+  const reply = await json("posts", "create", "--text", "an answer", "--reply-to", id)
+  expect(reply).toMatchObject({ text: "an answer" })
+  const edited = await json("posts", "create", "--text", "written better", "--edit", id)
+  expect(edited).toMatchObject({ edit_history_tweet_ids: [id, expect.any(String) as string] })
+  const again = await sluice("posts", "create", "--text", "written better")
+  expect(again).toMatchObject({ status: 1, stdout: "" })
+  expect(again.stderr).toContain("duplicate content")
+  expect((await sluice("posts", "create", "--text", "a", "--quote", "one")).stderr).toContain(
+    "Expected the id of a post",
+  )
+})
+
 test("posts are searched and counted, page after page", async () => {
   const startMs = Date.parse("2026-03-14T09:00:00Z")
   const idAt = (minute: number) => String(BigInt(startMs + minute * 60_000 - snowflakeEpochMs) << 22n)
