@@ -8,11 +8,16 @@ import type { SearchedPosts } from "./searched-posts.ts"
 const postsPerBatch = 500
 
 /** The version after the one whose steps `undo` undoes. */
-const undoneVersion = 14
+const undoneVersion = 16
 
-/** Undoes the steps from version 12 to 14 (`connection/migrations.ts`). */
+/** Undoes the steps from version 12 to 16 (`connection/migrations.ts`). */
 const undo = `
   BEGIN;
+  DROP TABLE edit_versions;
+  DROP TABLE backfill_matches;
+  ALTER TABLE replays DROP COLUMN backfill_rules;
+  ALTER TABLE replays DROP COLUMN searched_id;
+  ALTER TABLE replays DROP COLUMN last_id;
   DROP TABLE user_objects; DROP TABLE user_words; DROP TABLE user_fill;
   ALTER TABLE tokens DROP COLUMN user_id;
   DROP INDEX posts_by_arrival;

@@ -385,10 +385,10 @@ const wrongPosts: readonly (readonly [name: string, status: 400 | 403, body: unk
   ...["reply_settings", "made_with_ai", "nullcast", "paid_partnership", "share_with_followers", "Text", ""].map(
     (name) => [name, 400, { text: "a", [name]: "1" }] as const,
   ),
-  ...wrongIds.flatMap(([id]) => [
-    ["reply", 400, { text: "a", reply: { in_reply_to_tweet_id: id } }] as const,
-    ["quote_tweet_id", 400, { text: "a", quote_tweet_id: id }] as const,
-    ["edit_options", 400, { text: "a", edit_options: { previous_post_id: id } }] as const,
+  ...wrongIds.flatMap(([wrong]) => [
+    ["reply", 400, { text: "a", reply: { in_reply_to_tweet_id: wrong } }] as const,
+    ["quote_tweet_id", 400, { text: "a", quote_tweet_id: wrong }] as const,
+    ["edit_options", 400, { text: "a", edit_options: { previous_post_id: wrong } }] as const,
   ]),
   ["reply", 400, { text: "a", reply: {} }],
   ["reply", 400, { text: "a", reply: "1000" }],

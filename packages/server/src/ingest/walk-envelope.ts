@@ -33,7 +33,7 @@ export function walkEnvelope(walked: WalkedPost, line: Buffer): AcceptedPost | u
   if (core === undefined || known === undefined) return undefined
   const [authorId] = known.userIds
   const id = idAt<PostId>(tape, line, idNode)
-  const chain = chainAt(walked, line, id)
+  const chain = chainAt(walked, line, idNode)
   return {
     id,
     ...(authorNode !== 0 && authorId !== undefined && { authorId }),
@@ -190,14 +190,15 @@ function coreBytes({ tape, view }: WalkedPost, line: Buffer, id: number): Buffer
   return core
 }
 
-/** The chain of the post, whose history `coreBytes` has found to be one of ids. Nearly all posts have none. */
-function chainAt({ tape, view }: WalkedPost, line: Buffer, id: PostId): readonly PostId[] | undefined {
+/** The chain of the post, whose history `coreBytes` has found to be one of ids. Nearly all histories have the post alone. */
+function chainAt({ tape, view }: WalkedPost, line: Buffer, idNode: number): readonly PostId[] | undefined {
   const list = tape.member(view.data, names.edit_history_tweet_ids)
+  const first = list + 1
+  const end = tape.itemsEnd(list)
+  if (first >= end || (tape.next(first) >= end && tape.areSame(first, idNode))) return undefined
   const history: PostId[] = []
-  for (let item = list + 1; item < tape.itemsEnd(list); item = tape.next(item)) {
-    history.push(idAt<PostId>(tape, line, item))
-  }
-  return chainOf(id, history)
+  for (let item = first; item < end; item = tape.next(item)) history.push(idAt<PostId>(tape, line, item))
+  return chainOf(idAt<PostId>(tape, line, idNode), history)
 }
 
 const comma = 0x2c

@@ -292,6 +292,23 @@ test("a count has each post once: those of the index, and those that it does not
   }
 })
 
+test("a count leaves out superseded posts, however many there are", async () => {
+  for (const edits of [3, 1_001]) {
+    const searched = new Searched()
+    const posts = Array.from({ length: edits }, (_, at) => [String(2 * at + 1), String(2 * at + 2)]).flatMap(
+      ([first = "", second = ""]) => [
+        { data: { id: first, text: "cat" } },
+        { data: { id: second, text: "a cat", edit_history_tweet_ids: [first, second] } },
+      ],
+    )
+    await searched.append(posts)
+    for (let step = 0; step < 10; step += 1) await searched.filler.catchUp()
+    const search = new PostSearch({ value: "cat", withReposts: true }, searched.earlier)
+    const edges = [0n, 3n, 9_999n]
+    expect(await countPosts(search, edges, ample, searched.deps())).toMatchObject({ counts: [1, edits - 1] })
+  }
+})
+
 test("a post of too many terms that is indexed during an exact search is not taken unread", async () => {
   const searched = new Searched()
   await searched.append([{ data: { id: "1", text: "cat" } }])
