@@ -25,7 +25,7 @@ export class MatchedBytes {
         clock: systemClock,
         postBytesMax: 262_144,
         turn: new Turns(systemClock).open(),
-        store: { append: async (batch) => batch.map(() => true) },
+        store: { append: async (batch) => batch.map(() => true), delete: async () => [] },
       },
       {
         appending: () => undefined,

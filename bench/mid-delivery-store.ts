@@ -135,5 +135,6 @@ function postOf(index: number) {
     envelope: Buffer.from(envelope),
     userIds: [asId<UserId>(madeAuthor)],
     users: [],
+    includedIds: [],
   }
 }

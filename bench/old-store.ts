@@ -8,11 +8,13 @@ import type { SearchedPosts } from "./searched-posts.ts"
 const postsPerBatch = 500
 
 /** The version after the one whose steps `undo` undoes. */
-const undoneVersion = 16
+const undoneVersion = 17
 
-/** Undoes the steps from version 12 to 16 (`connection/migrations.ts`). */
+/** Undoes the steps from version 12 to 17 (`connection/migrations.ts`). */
 const undo = `
   BEGIN;
+  ALTER TABLE links DROP COLUMN withdrawn;
+  DROP TABLE deletions; DROP TABLE shown_posts;
   DROP TABLE edit_versions;
   DROP TABLE backfill_matches;
   ALTER TABLE replays DROP COLUMN backfill_rules;

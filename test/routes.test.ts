@@ -221,6 +221,13 @@ const rows: Readonly<Record<string, Row>> = {
     wrong: () => send("POST", paths.postsById, { text: "A godwit", poll: { options: ["a", "b"] } }),
     refused: "`poll` is not known here; known are `text`, `reply`, `quote_tweet_id`, `edit_options`",
   },
+  deletePosts: {
+    asks: () => send("DELETE", pathOf(paths.postById, { id: "404" })),
+    has: () => ({ errors: [{ resource_id: "404" }] }),
+    other: "the same",
+    wrong: () => send("DELETE", pathOf(paths.postById, { id: "one" })),
+    refused: noId,
+  },
   getPostsByIds: {
     asks: ({ post }) => `${paths.postsById}?ids=${post}`,
     has: ({ post }) => ({ data: [{ id: post }] }),
@@ -525,6 +532,14 @@ const rows: Readonly<Record<string, Row>> = {
     has: () => ({ data: { counts: { webhooks: 1 } } }),
     other: "its own",
     ...unknownParameter(get(paths.overview)),
+  },
+  createDeletions: {
+    needs: "operator",
+    asks: () => send("POST", paths.deletions, { post_ids: ["404"] }),
+    has: () => ({ data: { posts_deleted: 0, users_deleted: 0 } }),
+    other: 403,
+    wrong: () => send("POST", paths.deletions, { post_ids: ["one"] }),
+    refused: "post_ids",
   },
   getApps: {
     asks: () => paths.apps,

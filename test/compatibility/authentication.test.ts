@@ -151,7 +151,7 @@ test("unsupported-authentication: an OAuth 1.0a signature gets a 403 that names 
       title: "Unsupported Authentication",
       type: "https://api.x.com/2/problems/unsupported-authentication",
       detail: expect.stringMatching(
-        /^Authenticating with OAuth 1\.0a User Context is forbidden for this endpoint\. {2}Supported authentication types are \[(?:OAuth 2\.0 Application-Only|OAuth 2\.0 User Context|Operator Token)[A-Za-z0-9., -]*\]\.$/,
+        /^Authenticating with OAuth 1\.0a User Context is forbidden for this endpoint\. {2}Supported authentication types are \[(?:OAuth 2\.0 Application-Only|OAuth 2\.0 User Context|Ingest Token|Operator Token)[A-Za-z0-9., -]*\]\.$/,
       ) as string,
     })
   }

@@ -381,5 +381,6 @@ test("attempt-outcomes: attempts, dead letters and metrics use the new names of 
     "too_large",
     "local_error",
     "damaged",
+    "post_deleted",
   ])
 })

@@ -363,6 +363,7 @@ test("versioning: X's API is under /2, and Sluice's additions are under /sluice/
     "/sluice/v1/apps/{id}/rotate",
     "/sluice/v1/dead-letters",
     "/sluice/v1/dead-letters/redeliver",
+    "/sluice/v1/deletions",
     "/sluice/v1/deliveries/redeliver",
     "/sluice/v1/links",
     "/sluice/v1/links/{webhook_id}",

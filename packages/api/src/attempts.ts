@@ -18,6 +18,7 @@
  * | `too_large`        | a response of more than 64 KiB                                           |
  * | `local_error`      | nothing was sent, for a cause on this machine (no descriptors, no route) |
  * | `damaged`          | nothing was sent, because the stored post is damaged                     |
+ * | `post_deleted`     | nothing was sent, because the post has been deleted                      |
  */
 export const attemptOutcomes = [
   "delivered",
@@ -34,13 +35,14 @@ export const attemptOutcomes = [
   "too_large",
   "local_error",
   "damaged",
+  "post_deleted",
 ] as const
 
 /** One of the outcomes. */
 export type AttemptOutcome = (typeof attemptOutcomes)[number]
 
-/** The side at fault in a failed attempt: the endpoint (or the network), or this server. */
+/** The side at fault in a failed attempt: the endpoint (or the network), or this server; `undefined` when nothing failed. */
 export function faultOf(outcome: AttemptOutcome): "endpoint" | "server" | undefined {
-  if (outcome === "delivered") return undefined
+  if (outcome === "delivered" || outcome === "post_deleted") return undefined
   return outcome === "local_error" || outcome === "damaged" ? "server" : "endpoint"
 }

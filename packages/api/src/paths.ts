@@ -27,6 +27,7 @@ export const paths = {
   countsRecent: "/2/tweets/counts/recent",
   countsAll: "/2/tweets/counts/all",
   posts: "/sluice/v1/posts",
+  deletions: "/sluice/v1/deletions",
   linkDetails: "/sluice/v1/links",
   linkDetail: "/sluice/v1/links/:webhook_id",
   attempts: "/sluice/v1/links/:webhook_id/attempts",

@@ -13,12 +13,15 @@ import type {
   CreateAppBody,
   CreateBackfillBody,
   CreateLinkQuery,
+  CreateDeletionsBody,
   CreatePostBody,
   CreateReplayBody,
   CreateSessionBody,
   CreateTokenBody,
   CreateWebhookBody,
   CreatedPostBody,
+  DeletionsBody,
+  PostDeletedBody,
   CreatedTokenBody,
   DeadLettersBody,
   DeadLettersQuery,
@@ -146,7 +149,9 @@ export interface Operations {
     readonly GET: Read<PostsByIdBody, PostsByIdQuery>
     readonly POST: Operation<CreatedPostBody, CreatePostBody>
   }
-  readonly postById: { readonly GET: Read<PostByIdBody, PostByIdQuery> }
+  readonly postById: { readonly GET: Read<PostByIdBody, PostByIdQuery>; readonly DELETE: Operation<PostDeletedBody> }
+  /** For ingest tokens and operators. */
+  readonly deletions: { readonly POST: Operation<DeletionsBody, CreateDeletionsBody> }
   readonly users: { readonly GET: Read<UsersBody, UsersQuery> }
   readonly user: { readonly GET: Read<UserBody, UserQuery> }
   readonly usersBy: { readonly GET: Read<UsersBody, UsersByQuery> }

@@ -38,6 +38,10 @@ function resourcesOfX({ call, list }: Methods, changes: RuleChanges) {
       getById: call("GET", "postById"),
       /** Writes a post, a reply, a quote or a newer version of a post, as the user of the token. May post twice when repeated. */
       create: call("POST", "postsById", "body"),
+      /** Deletes a post of the user of the token, with all its versions. Without it `errors` says so. */
+      delete: call("DELETE", "postById"),
+      /** Deletes posts of any author, and users. The token is of ingest or of an operator. Ours. */
+      deleteMany: call("POST", "deletions", "body"),
       /** The posts that quote a post. */
       getQuoted: list("quotes"),
       /** The reposts of a post. */

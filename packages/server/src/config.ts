@@ -266,6 +266,7 @@ const table = {
     help: "Retention when a start finds the clock more than an hour ahead: wait until it is steady for an hour, or believe.",
   },
   postRetentionDays: wholeNumber([0, 36_500], 0, "Retention of a post; 0 is forever."),
+  deletionsRememberedHours: wholeNumber([1, 8_760], 48, "Time for which a deleted post or user is not stored again."),
   deadLetterRetentionDays: wholeNumber([1, 36_500], 30, "Retention of a dead letter."),
   signingKeyGraceHours: wholeNumber(
     [0, 8_760],

@@ -166,7 +166,7 @@ async function start(
   const work = Promise.all([
     deliveries.run(signal),
     createBackfillSearches({ ...base, pastPosts: ruleTestQueue }).run(signal),
-    runUpkeep(base, retention, signal),
+    runUpkeep(base, { retention, deletions: control.deletions }, signal),
     control.webhookRegistry.runSchedule(signal),
     readiness.run(signal),
     source?.run(signal),

@@ -4,6 +4,7 @@ import type { RuleOptions } from "@sluice/rules"
 import type { Config } from "./config.ts"
 import { ConfigError } from "./runtime/config-error.ts"
 import { createDeadLetters } from "./control/dead-letters.ts"
+import { createDeletions, type Deletions } from "./control/deletions.ts"
 import { createLinks } from "./control/links.ts"
 import { createRedeliveries } from "./control/redeliveries.ts"
 import { createReplayRequests } from "./control/replays/replay-requests.ts"
@@ -159,6 +160,7 @@ export function createControl(
       matchRetentionMs,
       mayReplayRecent: config.posture === "dev",
     }),
+    deletions: createDeletions({ ...base, rememberedMs: config.deletionsRememberedHours * hourMs }),
     retention: createRetention({
       ...base,
       matchRetentionMs,
@@ -170,9 +172,13 @@ export function createControl(
   }
 }
 
-/** Runs what keeps the store as it should be, until `signal` aborts: retention, and what an upgrade has left to do. */
-export function runUpkeep(base: Base, retention: Retention, signal: AbortSignal): Promise<unknown> {
-  return Promise.all([retention.run(signal), takeStoredUsers(base, signal)])
+/** Runs what keeps the store as it should be, until `signal` aborts: retention, and what deletions and an upgrade have left to do. */
+export function runUpkeep(
+  base: Base,
+  { retention, deletions }: { readonly retention: Retention; readonly deletions: Deletions },
+  signal: AbortSignal,
+): Promise<unknown> {
+  return Promise.all([retention.run(signal), deletions.run(signal), takeStoredUsers(base, signal)])
 }
 
 /** Queries on stored posts, the tokens of their pages, and the writing of posts, which refers to stored ones. */

@@ -95,16 +95,16 @@ export const ledger: readonly Mutant[] = [
   ),
   mutant(
     "progress that is saved twice counts twice",
-    `${server}/store/ledger/progress.ts#deliveredBy`,
-    "Math.min(delivered, Math.max(passed, 0) - outstandingBy)",
+    `${server}/store/ledger/progress.ts#countedOf`,
+    "Math.min(delivered, most - counted)",
     "delivered",
     `${server}/store/ledger/progress.test.ts`,
   ),
   mutant(
     "what retention took on its way counts as delivered",
-    `${server}/store/ledger/progress.ts#deliveredBy`,
-    "Math.max(passed, 0) - outstandingBy",
-    "Math.max(passed, 0)",
+    `${server}/store/ledger/progress.ts#countedOf`,
+    "Math.max(passed, 0) - outstandingBy, 0",
+    "Math.max(passed, 0), 0",
     `${server}/store/ledger/progress.test.ts`,
   ),
   mutant(
@@ -117,7 +117,7 @@ export const ledger: readonly Mutant[] = [
   mutant(
     "progress with retries counts as deliveries alone",
     `${server}/store/ledger/progress.ts#isDeliveredOnly`,
-    "all.every((progress) => namedIn(progress).length === 0)",
+    "all.every((progress) => namedIn(progress).length === 0 && (progress.withdrawn ?? 0) === 0)",
     "all.length > 0",
     `${server}/store/ledger/progress.test.ts`,
   ),

@@ -90,7 +90,7 @@ export const durability: readonly Mutant[] = [
   mutant(
     "posts are matched again when they come again",
     `${server}/store/embedded/nouns/match-logs.ts#append`,
-    "        if (isNew[index] !== true) continue\n",
+    "        if (post === undefined) continue\n",
     "",
     `${server}/store/embedded/serving/embedded-store.test.ts`,
     `${server}/ingest/intake.test.ts`,

@@ -39,8 +39,9 @@ export const LinkAttemptBody = Type.Object({
           body: Type.Optional(Type.String({ description: "The body, exactly as it was sent." })),
           body_unavailable: Type.Optional(
             Type.String({
-              enum: ["gone", "damaged"],
-              description: "Why the body is not shown: retention has deleted the match, or the stored post is damaged.",
+              enum: ["gone", "damaged", "deleted"],
+              description:
+                "Why the body is not shown: retention has deleted the match, the stored post is damaged, or it has been deleted.",
             }),
           ),
         },

@@ -72,9 +72,10 @@ export const IngestedBody = Type.Object({
   lines: Type.Integer({ description: "Lines that this response covers." }),
   done: Type.Optional(Type.Boolean({ description: "With ack=batch: true on the last line of the response." })),
   accepted: Type.Integer(),
-  duplicates: Type.Integer(),
+  duplicates: Type.Integer({ description: "Posts that are stored already, or deleted." }),
   rejected: Type.Array(Type.Object({ line: Type.Integer(), title: Type.String(), detail: Type.String() })),
   rejected_count: Type.Integer(),
+  deleted: Type.Optional(Type.Integer({ description: "Lines that ask for deletions. Absent when none does." })),
   undelivered: Type.Optional(
     Type.Integer({
       description:
@@ -162,6 +163,32 @@ export const CreatedPostBody = Type.Object({
   data: Type.Object({ id: Id, text: Type.String(), edit_history_tweet_ids: Type.Array(Id) }),
 })
 export type CreatedPostBody = Static<typeof CreatedPostBody>
+
+/** The response to the deletion of a post: without `data` when it was not there. */
+export const PostDeletedBody = Type.Object({
+  data: Type.Optional(Type.Object({ deleted: Type.Boolean() })),
+  errors: Errors,
+})
+export type PostDeletedBody = Static<typeof PostDeletedBody>
+
+/** Most posts and users that one request deletes. Ours. */
+const deletedMax = 1_000
+
+/** Body of `POST /sluice/v1/deletions`: at least one id. */
+export const CreateDeletionsBody = exactly({
+  post_ids: Type.Optional(Type.Array(Id, { minItems: 1, maxItems: deletedMax })),
+  user_ids: Type.Optional(Type.Array(Id, { minItems: 1, maxItems: deletedMax })),
+})
+export type CreateDeletionsBody = Static<typeof CreateDeletionsBody>
+
+/** How many of the posts and users were there. All are remembered. */
+export const DeletionsBody = Type.Object({
+  data: Type.Object({
+    posts_deleted: Type.Integer({ description: "Posts that were stored, or that others included." }),
+    users_deleted: Type.Integer({ description: "Users that were known. Their posts are deleted in the background." }),
+  }),
+})
+export type DeletionsBody = Static<typeof DeletionsBody>
 
 /** Path parameters of a post by its id, as X calls it. */
 export const PostByIdParams = exactly({ id: Id })

@@ -111,6 +111,7 @@ export const LinkDetail = Type.Object({
       dead_letters: Type.Integer(),
       expired: Type.Integer({ description: "Dead letters whose retention time is over." }),
       missed: Type.Integer({ description: "Matches in gaps, never delivered." }),
+      withdrawn: Type.Integer({ description: "Matches whose posts were deleted before they were delivered." }),
     },
     { description: "Matches in each delivery state, since the link was created." },
   ),

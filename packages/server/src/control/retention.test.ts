@@ -74,6 +74,7 @@ async function append(appId: string, ids: readonly number[], atMs = clock.nowMs(
       envelope: Buffer.from(`{"data":{"id":"${id}"}}`),
       userIds: [],
       users: [],
+      includedIds: [],
     },
     matches: [{ appId: appId as AppId, rules: [{ id: "5", tag: "" }] }],
   }))
@@ -211,6 +212,7 @@ describe("posts", () => {
             envelope: Buffer.from("{}"),
             userIds: [],
             users: [],
+            includedIds: [],
           },
           matches: [],
         },

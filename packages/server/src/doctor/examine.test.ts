@@ -51,6 +51,7 @@ test("the numbers of an intact store are proved, and its outstanding matches are
         dead_letters: 1,
         expired: 0,
         missed: 0,
+        withdrawn: 0,
         waiting: 2,
         confirmed: 6,
       },
@@ -109,6 +110,7 @@ test("an examination reads the write-ahead log, and leaves it where it is", asyn
     envelope: Buffer.from('{"data":{}}'),
     userIds: [],
     users: [],
+    includedIds: [],
   }
   await store.append([{ post, matches: [{ appId: "5" as AppId, rules: [{ id: "3", tag: "" }] }] }], nowMs)
   const log = await readFile(`${data.file}-wal`)
@@ -315,6 +317,7 @@ test("a clock that is behind the store is reported, and so is a step back in a l
     envelope: Buffer.from("{}"),
     userIds: [],
     users: [],
+    includedIds: [],
   }
   await store.append([{ post: { ...post, id: postId(11) }, matches }], nowMs)
   await store.append([{ post: { ...post, id: postId(12) }, matches }], nowMs - 3_600_000)

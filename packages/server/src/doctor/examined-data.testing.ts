@@ -92,6 +92,7 @@ export async function examinedData({
       envelope: Buffer.from(`{"data":${core}}`),
       userIds: [],
       users: [],
+      includedIds: [],
     }
     await store.append([{ post, matches: [{ appId, rules: [{ id: "3", tag: "" }] }] }], atMs + number)
   }

@@ -30,6 +30,7 @@ for (let number = 11; !end.signal.aborted; number += 1) {
     envelope: Buffer.from("{}"),
     userIds: [],
     users: [],
+    includedIds: [],
   }
   await store.append([{ post, matches: [{ appId, rules: [{ id: "3", tag: "" }] }] }], Date.now())
   await deliver(number, 1)

@@ -20,6 +20,7 @@ function tally(change: Partial<LinkTally> = {}): LinkTally {
     deadLetters: 1,
     expired: 1,
     missed: 1,
+    withdrawn: 0,
     ...change,
   }
 }
@@ -77,6 +78,7 @@ test("a store whose numbers add up is proved, with the numbers", () => {
         dead_letters: 1,
         expired: 1,
         missed: 1,
+        withdrawn: 0,
         waiting: 1,
         // 1 came before the link, 6 is a retry, 10 is ahead of the cursor.
         confirmed: 3,
@@ -86,7 +88,7 @@ test("a store whose numbers add up is proved, with the numbers", () => {
   expect(findings.map(({ level, text }) => `${level}: ${text}`)).toEqual([
     "ok: 10 posts acknowledged = 8 stored + 2 taken by retention.",
     "ok: 10 matches logged = 6 kept + 4 taken by retention.",
-    "ok: 1 link: 8 to deliver = 3 delivered + 1 waiting + 1 retried + 1 dead letters + 1 expired + 1 missed. " +
+    "ok: 1 link: 8 to deliver = 3 delivered + 1 waiting + 1 retried + 1 dead letters + 1 expired + 1 missed + 0 withdrawn. " +
       "The kept attempts show 3 of the delivered ones.",
   ])
 })
@@ -102,6 +104,7 @@ test("an empty store is proved", () => {
     deadLetters: 0,
     expired: 0,
     missed: 0,
+    withdrawn: 0,
   })
   expect(faults({ ...nothing, links: [idle] }, new Map())).toEqual([])
 })
@@ -131,13 +134,13 @@ test.each<[what: string, store: StoreFacts, said: string]>([
     "a match that a link has passed and no counter holds",
     audit({ links: [tally({ delivered: 2 })] }),
     "The link to webhook 12 has passed 7 matches and accounts for 6: " +
-      "2 delivered, 1 retried, 1 dead letter, 1 expired, 1 missed.",
+      "2 delivered, 1 retried, 1 dead letter, 1 expired, 1 missed, 0 withdrawn.",
   ],
   [
     "a match that a link counts twice",
     audit({ links: [tally({ retries: 2 })] }),
     "The link to webhook 12 has passed 7 matches and accounts for 8: " +
-      "3 delivered, 2 retried, 1 dead letter, 1 expired, 1 missed.",
+      "3 delivered, 2 retried, 1 dead letter, 1 expired, 1 missed, 0 withdrawn.",
   ],
   [
     "a cursor beyond the log",

@@ -5,10 +5,10 @@
  *
  *     posts     accepted − trimmed = stored                  counted in the transactions that stored and trimmed them
  *     logs      head − trimmed to  = entries that are there  numbers without gaps, so a missing one shows
- *     links     position − first   = delivered + retries + dead letters + expired + missed
+ *     links     position − first   = delivered + retries + dead letters + expired + missed + withdrawn
  *               trimmed to ≤ position ≤ head                 behind the cursor all is accounted for, ahead of it all is there
  *     attempts  no attempt at a match beyond the head; and the matches that the attempts show as delivered, other than
- *               those still retried, dead or ahead of the cursor, are at most delivered + expired + missed
+ *               those still retried, dead or ahead of the cursor, are at most delivered + expired + missed + withdrawn
  *
  * The history of attempts is bounded, written apart and sometimes late; so it can contradict the count, and not prove
  * it: an attempt ahead of the cursor is one whose progress is not saved yet, a delivered match without an attempt one
@@ -40,6 +40,8 @@ interface LinkProof {
   readonly retrying: number
   readonly dead_letters: number
   readonly expired: number
+  /** Matches whose posts were deleted. */
+  readonly withdrawn: number
   readonly missed: number
   /** Ahead of the cursor. */
   readonly waiting: number
@@ -127,17 +129,17 @@ function logFaults({ appId, head, trimmedTo, entries }: StoreAudit["logs"][numbe
 }
 
 function linkFaults(tally: LinkTally, found: LinkFacts): readonly string[] {
-  const { firstPosition, position, delivered, retries, deadLetters, expired, missed } = tally
+  const { firstPosition, position, delivered, retries, deadLetters, expired, missed, withdrawn } = tally
   const { head, trimmedTo, evidence } = found
   const link = `The link to webhook ${tally.webhookId}`
   const passed = position - firstPosition
-  const accounted = delivered + retries + deadLetters + expired + missed
+  const accounted = delivered + retries + deadLetters + expired + missed + withdrawn
   const faults: string[] = []
   if (passed !== accounted) {
     faults.push(
       `${link} has passed ${counted(passed, "match", "matches")} and accounts for ${accounted}: ` +
         `${delivered} delivered, ${retries} retried, ${counted(deadLetters, "dead letter")}, ` +
-        `${expired} expired, ${missed} missed.`,
+        `${expired} expired, ${missed} missed, ${withdrawn} withdrawn.`,
     )
   }
   if (position > head) {
@@ -152,7 +154,7 @@ function linkFaults(tally: LinkTally, found: LinkFacts): readonly string[] {
   if (evidence.last > head) {
     faults.push(`${link} has an attempt at match ${evidence.last}, and the newest match is ${head}.`)
   }
-  if (evidence.confirmed > delivered + expired + missed) {
+  if (evidence.confirmed > delivered + expired + missed + withdrawn) {
     faults.push(
       `${link} counts ${counted(delivered, "match", "matches")} as delivered, ` +
         `and its attempts show ${evidence.confirmed} of them.`,
@@ -183,6 +185,7 @@ function linkProof(tally: LinkTally, { head, evidence }: LinkFacts): LinkProof {
     dead_letters: tally.deadLetters,
     expired: tally.expired,
     missed: tally.missed,
+    withdrawn: tally.withdrawn,
     waiting: head - tally.position,
     confirmed: evidence.confirmed,
   }
@@ -198,7 +201,8 @@ function proofText({ posts, matches, links }: Omit<Proof, "holds">): readonly st
     `${counted(links.length, "link")}: ${sum((link) => link.owed)} to deliver = ` +
       `${sum((link) => link.delivered)} delivered + ${sum((link) => link.waiting)} waiting + ` +
       `${sum((link) => link.retrying)} retried + ${sum((link) => link.dead_letters)} dead letters + ` +
-      `${sum((link) => link.expired)} expired + ${sum((link) => link.missed)} missed. ` +
+      `${sum((link) => link.expired)} expired + ${sum((link) => link.missed)} missed + ` +
+      `${sum((link) => link.withdrawn)} withdrawn. ` +
       `The kept attempts show ${sum((link) => link.confirmed)} of the delivered ones.`,
   ]
 }

@@ -4,6 +4,7 @@ import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from "fasti
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Activity } from "../control/activity.ts"
 import type { Apps } from "../control/apps.ts"
+import type { Deletions } from "../control/deletions.ts"
 import type { DeadLetters } from "../control/dead-letters.ts"
 import type { Links } from "../control/links.ts"
 import type { DiskRoom } from "../control/problems/disk-room.ts"
@@ -63,6 +64,7 @@ export interface HttpDeps {
   readonly heldPages: HeldPages
   readonly intake: Intake
   readonly postWriter: PostWriter
+  readonly deletions: Deletions
   /** Trouble on demand; absent unless the server is for development. */
   readonly troubles: Troubles | undefined
   readonly events: Events

@@ -42,6 +42,7 @@ import { sessionRoutes, signInRoutes } from "./routes/session.ts"
 import { storedPostRoutes } from "./routes/stored-posts.ts"
 import { streamRoutes } from "./routes/stream.ts"
 import { troubleRoutes } from "./routes/trouble.ts"
+import { deletionRoutes, ownPostDeletionRoutes } from "./routes/deletions.ts"
 import { writtenPostRoutes } from "./routes/written-posts.ts"
 import { userPostRoutes } from "./routes/user-posts.ts"
 import { meRoutes, userRoutes } from "./routes/users.ts"
@@ -173,7 +174,8 @@ async function registerRoutes(server: HttpServer, deps: RouteDeps): Promise<void
     },
     // Reads of posts and users: a user of an app sees what the app sees.
     { tokens: ["app", "user"], routes: [postByIdRoutes, userPostRoutes, userRoutes, searchRoutes, relatedPostRoutes] },
-    { tokens: ["app", "user"], routes: [writtenPostRoutes] },
+    { tokens: ["app", "user"], routes: [writtenPostRoutes, ownPostDeletionRoutes] },
+    { tokens: ["ingest", "operator"], routes: [deletionRoutes] },
     { tokens: ["user"], routes: [meRoutes] },
     {
       tokens: ["app", "operator"],

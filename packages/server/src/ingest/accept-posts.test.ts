@@ -54,7 +54,8 @@ function pendingAcceptor(match?: RuleIndex["match"]) {
   const reported: unknown[] = []
   const matched = { posts: 0 }
   const caughtUp = { times: 0 }
-  const store: Pick<Store, "append"> = {
+  const store: Pick<Store, "append" | "delete"> = {
+    delete: async () => [],
     append(batch) {
       const pending = Promise.withResolvers<readonly boolean[]>()
       appends.push({ ...pending, ids: batch.map(({ post }) => post.id) })

@@ -17,6 +17,7 @@ import type { Clock } from "../runtime/clock.ts"
 import { TooManyRejected } from "./intake-messages.ts"
 import { LineReader, textOfLine, type Line } from "./lines.ts"
 import { PostBatches, type BatchDeps, type BatchListener } from "./post-batches.ts"
+import { readDeletion } from "./read-deletion.ts"
 import { readEnvelope } from "./read-envelope.ts"
 import { walkEnvelope } from "./walk-envelope.ts"
 import type { Turn } from "../runtime/turns.ts"
@@ -165,8 +166,13 @@ export class PostAcceptor {
       return
     }
     const read = readEnvelope(text, this.#deps.clock.nowMs())
-    if (read.ok) this.#take(read.post, read.envelope)
-    else this.#reject(line.number, read)
+    if (read.ok) {
+      this.#take(read.post, read.envelope)
+      return
+    }
+    const deletion = readDeletion(text)
+    if (deletion?.ok === true) this.#batches.delete(deletion.request)
+    else this.#reject(line.number, deletion ?? read)
   }
 
   /** Matches the post, which has been walked or parsed, or keeps it until it can be. */

@@ -4,12 +4,14 @@
 export interface IngestReport {
   /** New posts. */
   readonly accepted: number
-  /** Posts whose id is stored already. */
+  /** Posts whose id is stored already, and those that are deleted, or whose authors are. */
   readonly duplicates: number
+  /** Lines that ask for deletions; absent when none does. */
+  readonly deleted?: number
   /** The rejected lines: all of a batch; of a whole body the first 100. */
   readonly rejected: readonly { readonly line: number; readonly title: string; readonly detail: string }[]
   readonly rejectedCount: number
-  /** Lines that were not blank: accepted, duplicates and rejected together. */
+  /** Lines that were not blank: accepted, duplicates, deletions and rejected together. */
   readonly lines: number
   /** Entries appended to match logs. */
   readonly matches: number
@@ -39,6 +41,7 @@ export function addReports(a: IngestReport, b: IngestReport): IngestReport {
     rejectedCount: a.rejectedCount + b.rejectedCount,
     lines: a.lines + b.lines,
     matches: a.matches + b.matches,
+    ...((a.deleted ?? b.deleted) !== undefined && { deleted: (a.deleted ?? 0) + (b.deleted ?? 0) }),
     ...((a.undelivered ?? b.undelivered) !== undefined && {
       undelivered: (a.undelivered ?? 0) + (b.undelivered ?? 0),
     }),

@@ -10,6 +10,8 @@ import type { AppId } from "../model/ids.ts"
 import type { PostMatch } from "../model/match.ts"
 import type { AcceptedPost } from "../model/post.ts"
 import type { Clock } from "../runtime/clock.ts"
+import type { DeletionRequest } from "../model/deletion.ts"
+import type { DeletionWrites } from "../store/port/deletion-store.ts"
 import type { MatchLogWrites } from "../store/port/match-log.ts"
 import { rejectedMax, type IngestReport } from "./ingest-report.ts"
 import type { RuleMatchCounts } from "./rule-match-counts.ts"
@@ -27,7 +29,7 @@ const batchBytesMax = 2_000_000
 
 /** Dependencies of batches. */
 export interface BatchDeps {
-  readonly store: MatchLogWrites
+  readonly store: MatchLogWrites & Pick<DeletionWrites, "delete">
   readonly ruleMatchCounts: Pick<RuleMatchCounts, "note">
   readonly clock: Pick<Clock, "nowMs">
   /** By default the matches are appended. */
@@ -49,6 +51,17 @@ interface MatchedPost {
   readonly matches: readonly PostMatch[]
 }
 
+interface Batch {
+  readonly posts: readonly MatchedPost[]
+  readonly rejected: IngestReport["rejected"]
+  /** Each of another post or user. */
+  readonly deletions: readonly DeletionRequest[]
+  readonly deletionLines: number
+}
+
+/** Most deletions of one transaction. Ours: some milliseconds. */
+const deletedAtOnceMax = 100
+
 /** Fills and appends the batches of one body. */
 export class PostBatches {
   readonly #deps: BatchDeps
@@ -56,6 +69,9 @@ export class PostBatches {
   #posts: MatchedPost[] = []
   /** Bytes of the lines since the last batch, which its posts are parts of, and of the matches. */
   #bytes = 0
+  /** Posts and users that lines of the batch tell to delete, by kind and id, and the number of these lines. */
+  #deletions = new Map<string, DeletionRequest>()
+  #deletionLines = 0
   #rejected: { line: number; title: string; detail: string }[] = []
   /** The append in progress, or the one that failed. */
   #appending: Promise<void> | undefined
@@ -69,7 +85,7 @@ export class PostBatches {
 
   /** True when the batch is full, with so many more posts that wait for their matches. */
   isFull(unmatched: number): boolean {
-    const count = this.#posts.length + unmatched
+    const count = this.#posts.length + this.#deletionLines + unmatched
     return count >= batchPostsMax || this.#bytes >= batchBytesMax || this.#rejected.length >= rejectedMax
   }
 
@@ -83,6 +99,12 @@ export class PostBatches {
     for (const match of matches) this.#bytes += rulesCharacters(match)
   }
 
+  /** Deletions of a batch come before its posts: a post that is deleted by a line after it is not stored at all. */
+  delete(request: DeletionRequest): void {
+    this.#deletions.set(`${request.kind} ${request.id}`, request)
+    this.#deletionLines += 1
+  }
+
   reject(line: number, title: string, detail: string): void {
     this.#rejected.push({ line, title, detail })
   }
@@ -93,7 +115,7 @@ export class PostBatches {
    */
   flush(): boolean {
     if (this.#appending === undefined) return this.#begin()
-    this.#isDue = this.#posts.length > 0 || this.#rejected.length > 0
+    this.#isDue = this.#posts.length + this.#rejected.length + this.#deletionLines > 0
     return this.#isDue
   }
 
@@ -111,30 +133,40 @@ export class PostBatches {
   }
 
   #begin(): boolean {
-    const [batch, rejected] = [this.#posts, this.#rejected]
+    const batch: Batch = {
+      posts: this.#posts,
+      rejected: this.#rejected,
+      deletions: [...this.#deletions.values()],
+      deletionLines: this.#deletionLines,
+    }
     this.#isDue = false
     this.#bytes = 0
-    if (batch.length === 0 && rejected.length === 0) return false
+    if (batch.posts.length + batch.rejected.length + batch.deletionLines === 0) return false
     this.#posts = []
     this.#rejected = []
+    this.#deletions.clear()
+    this.#deletionLines = 0
     this.#listener.appending()
-    this.#appending = this.#appendAndContinue(batch, rejected)
+    this.#appending = this.#appendAndContinue(batch)
     // The next call rejects as well, but there may be none.
     this.#appending.catch((error: unknown) => this.#listener.failed(error))
     return true
   }
 
-  async #appendAndContinue(batch: readonly MatchedPost[], rejected: IngestReport["rejected"]): Promise<void> {
-    await this.#append(batch, rejected)
+  async #appendAndContinue(batch: Batch): Promise<void> {
+    await this.#append(batch)
     this.#appending = undefined
     if (this.#isDue) this.#begin()
   }
 
-  async #append(batch: readonly MatchedPost[], rejected: IngestReport["rejected"]): Promise<void> {
+  async #append({ posts: batch, rejected, deletions, deletionLines }: Batch): Promise<void> {
     const { store, clock, ruleMatchCounts, matchUse = { kind: "append" } } = this.#deps
     const atMs = clock.nowMs()
     const isAppended = matchUse.kind === "append"
     const appended = isAppended ? batch : batch.map(({ post }) => ({ post, matches: [] }))
+    for (let at = 0; at < deletions.length; at += deletedAtOnceMax) {
+      await store.delete(deletions.slice(at, at + deletedAtOnceMax), atMs)
+    }
     const isNew = batch.length === 0 ? [] : await store.append(appended, atMs)
     const accepted = batch.filter((_, index) => isNew[index])
     for (const { matches } of accepted) ruleMatchCounts.note(matches, atMs)
@@ -144,8 +176,9 @@ export class PostBatches {
       rejectedCount: rejected.length,
       accepted: accepted.length,
       duplicates: batch.length - accepted.length,
-      lines: batch.length + rejected.length,
+      lines: batch.length + rejected.length + deletionLines,
       matches: isAppended ? all.length : 0,
+      ...(deletionLines > 0 && { deleted: deletionLines }),
       ...(matchUse.kind === "count" && {
         undelivered: all.filter(({ appId }) => appId === (matchUse.appId ?? appId)).length,
       }),

@@ -78,10 +78,11 @@ function acceptEnvelope(line: string, nowMs: number): { post: AcceptedPost; enve
   const postText = requiredText(data)
   const authorId = optionalId(data, "author_id")
   const inReplyTo = optionalId(data, "in_reply_to_user_id")
-  const references = referenceTypes(data)
+  const references = referencesOf(data)
   const history = editHistory(data)
   const createdAtMs = createdAt(data) ?? snowflakeAtMs(id) ?? nowMs
-  const isRepost = references.includes("retweeted")
+  const isRepost = references.some(({ type }) => type === "retweeted")
+  const repostedId = references.find(({ type, id: of }) => type === "retweeted" && isPlainId(of))?.id
   const chain = chainOf(id, history)
   const users = includes?.users ?? []
   const nameless = users.filter(isNameless)
@@ -106,7 +107,7 @@ function acceptEnvelope(line: string, nowMs: number): { post: AcceptedPost; enve
       ...(authorId !== undefined && { authorId }),
       createdAtMs,
       ...(chain !== undefined && { chain }),
-      isReply: !isRepost && (inReplyTo !== undefined || references.includes("replied_to")),
+      isReply: !isRepost && (inReplyTo !== undefined || references.some(({ type }) => type === "replied_to")),
       isRepost,
       core: Buffer.from(
         coreJson({
@@ -118,6 +119,8 @@ function acceptEnvelope(line: string, nowMs: number): { post: AcceptedPost; enve
       envelope: Buffer.from(kept),
       userIds: knownUsers(authorId, users),
       users: includedUsers(users, kept),
+      includedIds: includedPosts(includes?.tweets ?? []),
+      ...(repostedId !== undefined && { repostedId: asId<PostId>(repostedId) }),
     },
   }
 }
@@ -255,7 +258,7 @@ function checkedId<Id extends PostId | UserId>(name: string, value: unknown): Id
   if (typeof value === "number") {
     throw invalidPost(`\`${name}\` is a number, and must be a string: a JSON number loses digits.`)
   }
-  if (typeof value !== "string" || !isId(value) || (value.length > 1 && value.startsWith("0"))) {
+  if (typeof value !== "string" || !isPlainId(value)) {
     throw invalidPost(`\`${name}\` must be a string of 1 to 19 decimal digits, up to 9223372036854775807.`)
   }
   return asId<Id>(value)
@@ -282,12 +285,12 @@ function createdAt(data: Members): number | undefined {
   )
 }
 
-function referenceTypes(data: Members): readonly string[] {
+function referencesOf(data: Members): readonly { readonly type: string; readonly id: string }[] {
   const references = data.referenced_tweets ?? []
   if (!Array.isArray(references)) throw invalidPost("`data.referenced_tweets` must be an array.")
   return references.map((reference: unknown) => {
     if (isObject(reference) && typeof reference.type === "string" && typeof reference.id === "string") {
-      return reference.type
+      return { type: reference.type, id: reference.id }
     }
     throw invalidPost("`data.referenced_tweets` must hold objects with a `type` and an `id`.")
   })
@@ -298,6 +301,17 @@ function editHistory(data: Members): readonly string[] {
   const history = data.edit_history_tweet_ids ?? []
   if (Array.isArray(history) && history.every((id) => typeof id === "string" && isId(id))) return history as string[]
   throw invalidPost("`data.edit_history_tweet_ids` must be an array of ids.")
+}
+
+/** The posts in `includes` that have an id, each once. */
+function includedPosts(included: readonly Members[]): readonly PostId[] {
+  const ids = included.flatMap(({ id }) => (typeof id === "string" && isPlainId(id) ? [asId<PostId>(id)] : []))
+  return [...new Set(ids)]
+}
+
+/** True for an id without leading zeros: with them it names nothing. */
+function isPlainId(id: string): boolean {
+  return isId(id) && (id.length === 1 || !id.startsWith("0"))
 }
 
 /** The author first, then every included user, each once. */

@@ -120,8 +120,11 @@ test("the versions of edited posts that were stored before are found with the us
       1,
     )
     using db = new DatabaseSync(file)
-    // The step of the migration that made the table.
-    db.exec(`DROP TABLE edit_versions; PRAGMA user_version = ${storeVersion - 1}`)
+    // The steps of the migration that made the table, and what came after it.
+    db.exec(`
+      DROP TABLE edit_versions;
+      DROP TABLE shown_posts; DROP TABLE deletions; ALTER TABLE links DROP COLUMN withdrawn;
+      PRAGMA user_version = ${storeVersion - 2}`)
   }
   await using store = await openEmbeddedStore({ file })
   const ids = ["1", "3", "5", "7"] as PostId[]

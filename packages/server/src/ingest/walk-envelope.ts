@@ -30,7 +30,8 @@ export function walkEnvelope(walked: WalkedPost, line: Buffer): AcceptedPost | u
   if (inReplyToNode !== 0 && !isIdAt(tape, inReplyToNode)) return undefined
   const core = coreBytes(walked, line, idNode)
   const known = knownUsers(walked, line, authorNode)
-  if (core === undefined || known === undefined) return undefined
+  const includedIds = includedPosts(walked, line)
+  if (core === undefined || known === undefined || includedIds === undefined) return undefined
   const [authorId] = known.userIds
   const id = idAt<PostId>(tape, line, idNode)
   const chain = chainAt(walked, line, idNode)
@@ -44,6 +45,8 @@ export function walkEnvelope(walked: WalkedPost, line: Buffer): AcceptedPost | u
     core,
     envelope: line.subarray(tape.begin(0), tape.end(0)),
     ...known,
+    includedIds,
+    ...(types.repostedNode !== 0 && { repostedId: idAt<PostId>(tape, line, types.repostedNode) }),
   }
 }
 
@@ -127,18 +130,27 @@ function numberAt(bytes: Uint8Array, begin: number, digits: number): number {
   return value
 }
 
+/** Kinds of the posts that a post refers to. */
+interface ReferenceTypes {
+  readonly isRepost: boolean
+  readonly isReply: boolean
+  /** The id of the first post that it reposts, where that is an id; else 0. */
+  readonly repostedNode: number
+}
+
 /** Kinds of the posts that the post refers to; undefined when a reference is not X's. */
-function referenceTypes({
-  tape,
-  view,
-}: WalkedPost): { readonly isRepost: boolean; readonly isReply: boolean } | undefined {
-  const types = { isRepost: false, isReply: false }
+function referenceTypes({ tape, view }: WalkedPost): ReferenceTypes | undefined {
+  const types = { isRepost: false, isReply: false, repostedNode: 0 }
   const list = tape.member(view.data, names.referenced_tweets)
   if (list !== 0 && tape.kind(list) !== jsonKind.array) return undefined
   for (let item = list + 1; item < tape.itemsEnd(list); item = tape.next(item)) {
     const type = view.string(item, names.type)
-    if (type === 0 || view.string(item, names.id) === 0 || tape.kind(type) !== jsonKind.plain) return undefined
-    if (tape.isText(type, "retweeted")) types.isRepost = true
+    const id = view.string(item, names.id)
+    if (type === 0 || id === 0 || tape.kind(type) !== jsonKind.plain) return undefined
+    if (tape.isText(type, "retweeted")) {
+      types.isRepost = true
+      if (types.repostedNode === 0 && isIdAt(tape, id)) types.repostedNode = id
+    }
     if (tape.isText(type, "replied_to")) types.isReply = true
   }
   return types
@@ -249,6 +261,19 @@ function knownUsers(
     if (username !== undefined && end - begin <= userBytesMax) users.push({ id, username, begin, end })
   }
   return { userIds: ids.length <= 2 && ids[0] !== ids[1] ? ids : [...new Set(ids)], users }
+}
+
+/** The posts in `includes`, each once; undefined when an id is written in another way. */
+function includedPosts({ tape, view }: WalkedPost, line: Buffer): readonly PostId[] | undefined {
+  const ids: PostId[] = []
+  const list = view.array(view.includes, names.tweets)
+  for (let post = list + 1; post < tape.itemsEnd(list); post = tape.next(post)) {
+    const node = view.string(post, names.id)
+    if (node === 0) continue
+    if (!isIdAt(tape, node)) return undefined
+    ids.push(idAt<PostId>(tape, line, node))
+  }
+  return ids.length <= 1 ? ids : [...new Set(ids)]
 }
 
 function isDigit(byte: number): boolean {

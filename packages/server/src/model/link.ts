@@ -48,7 +48,7 @@ export interface GapMarker {
 
 /**
  * The matches of a link by state, as stored. Each is in exactly one of these states:
- * `position - firstPosition = delivered + retries + deadLetters + expired + missed`.
+ * `position - firstPosition = delivered + retries + deadLetters + expired + missed + withdrawn`.
  */
 export interface LinkTally {
   readonly linkId: LinkId
@@ -64,6 +64,8 @@ export interface LinkTally {
   readonly expired: number
   /** Matches that retention took before the cursor came by. Gap markers say which, the newest 1,000 of them. */
   readonly missed: number
+  /** Matches whose posts were deleted before they were delivered. */
+  readonly withdrawn: number
 }
 
 /** A match that a link's cursor has passed and that is not delivered. */
@@ -87,12 +89,14 @@ export interface LinkProgress {
   readonly position: MatchSeq
   /** Retries that are new, or not as they were. */
   readonly retries: readonly Retry[]
-  /** Retries that are delivered, or dead. */
+  /** Retries that are delivered, withdrawn or dead. */
   readonly settled: readonly MatchSeq[]
   /** Matches dead-lettered since then. */
   readonly dead: readonly DeadMatch[]
   /** Number of matches delivered since then. */
   readonly delivered: number
+  /** Number of matches since then of which nothing is sent, because their posts are deleted; absent for none. */
+  readonly withdrawn?: number
   /** The lease under which it was made (`store/leases.ts`); absent where one process has the store for itself. */
   readonly lease?: number
 }

@@ -36,6 +36,8 @@ export interface MatchEntry {
   readonly rulesJson: string
   /** Number of rules that matched in addition to the named ones; absent when there are none. */
   readonly rulesOmitted?: number
-  /** Absent when the stored post is damaged: then nothing of it may be shown. */
+  /** Absent when the stored post is damaged: then nothing of it may be shown; and when it is deleted. */
   readonly postJson?: string
+  /** True when the post was deleted after it had matched. The entry keeps its place in the log. */
+  readonly isDeleted?: true
 }

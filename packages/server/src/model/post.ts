@@ -27,6 +27,10 @@ export interface AcceptedPost {
    * several.
    */
   readonly users: readonly IncludedUser[]
+  /** Other posts whose texts the envelope holds, each once. */
+  readonly includedIds: readonly PostId[]
+  /** The post that this one reposts: when that is deleted, this one is too. */
+  readonly repostedId?: PostId
 }
 
 /** The `core` of a post: exactly its default fields, in the order of `defaultFields`. */

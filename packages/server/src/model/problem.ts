@@ -124,7 +124,7 @@ function sentence(text: string): string {
   return /[.?!]$/.test(text) ? text : `${text}.`
 }
 
-/** A post that may not be written. Source: X's response to duplicates. */
+/** A post that may not be written or deleted. Source: X's response to duplicates. */
 export function forbiddenPost(detail: string): Problem {
   return new Problem({ status: 403, type: problemTypes.blank, title: "Forbidden", detail })
 }

@@ -63,6 +63,7 @@ function aPost(id: number, more: Partial<AcceptedPost> = {}): AcceptedPost {
     ),
     userIds: [user],
     users: [],
+    includedIds: [],
     ...more,
   }
 }

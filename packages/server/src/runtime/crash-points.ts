@@ -13,6 +13,7 @@ const crashPointNames = [
   "before-send", // a delivery is about to be sent
   "after-response", // a delivery got a successful response, and nothing of it is stored
   "in-trim", // in the middle of a step of retention
+  "in-deletion", // posts are deleted or rewritten, and not committed
   "in-migration", // in the middle of a step that changes the store's shape
   "in-placing", // a copy of a store is whole, and a file of it is about to be moved to its place, or all are
   "in-copying", // rows of a store are in another one, and not committed

@@ -380,6 +380,8 @@ test("a filler whose steps fail leaves the index that another leaves", async () 
       },
       find: (...args) => failing.index.find(...args),
       remove: (ids) => failing.index.remove(ids),
+      replace: (posts) => failing.index.replace(posts),
+      eraseRemoved: () => failing.index.eraseRemoved(),
     },
   })
   for (const expected of [undefined, undefined, await new MemoryStore(failing.state).arrivalHead()]) {

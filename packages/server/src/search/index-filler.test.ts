@@ -16,6 +16,8 @@ function fillerOf(stepMs: number) {
     failed: (error) => expect.fail(String(error)),
     store: {
       postsById: () => expect.fail("No post was deleted."),
+      deletions: async () => [],
+      deletionsAt: async () => [],
       async arrivedPosts() {
         const id = String(taken.steps) as PostId
         return {
@@ -33,6 +35,8 @@ function fillerOf(stepMs: number) {
       },
       find: async () => [],
       remove: async () => undefined,
+      replace: async () => undefined,
+      eraseRemoved: async () => undefined,
     },
   })
   return { filler, taken }

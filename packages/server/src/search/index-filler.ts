@@ -5,17 +5,21 @@
  *             ▲                        └── none ──► wait
  *             └──────────────────────────────────────┘
  *
+ * Deletions are followed likewise, in the same steps: what a step has read before a deletion, the next one takes out again. A
+ * filler begins with all that are remembered, since to take one out twice changes nothing.
+ *
  * Posts and the position are one transaction of the index, so a filler that is killed continues where the index is. A
  * search has the filler take a few steps before it reads the rest itself, so the wait between polls delays no search.
  */
-import { indexTermsOf, type EarlierPosts, type RuleEnvelope } from "@sluice/rules"
-import type { StoredPost } from "../model/post.ts"
+import type { EarlierPosts } from "@sluice/rules"
 import type { Clock } from "../runtime/clock.ts"
 import type { ArrivalReads } from "../store/port/arrival-store.ts"
 import type { PostStore } from "../store/port/post-store.ts"
 import type { IndexedPost, SearchIndex } from "../store/search-index.ts"
 import { IndexMoved } from "../store/store-faults.ts"
+import { DeletedPosts, type DeletedPostsDeps } from "./deleted-posts.ts"
 import { forgetDeleted } from "./forget-deleted.ts"
+import { indexedPost } from "./indexed-post.ts"
 
 /** Most posts that are added in one transaction. Ours: some 10 ms. */
 const stepPostsMax = 500
@@ -40,8 +44,8 @@ const catchUpMsMax = 50
 
 /** Dependencies of a filler. */
 export interface FillerDeps {
-  readonly store: Pick<ArrivalReads, "arrivedPosts"> & Pick<PostStore, "postsById">
-  readonly index: Pick<SearchIndex, "position" | "add" | "find" | "remove">
+  readonly store: Pick<ArrivalReads, "arrivedPosts"> & Pick<PostStore, "postsById"> & DeletedPostsDeps["store"]
+  readonly index: Pick<SearchIndex, "position" | "add" | "eraseRemoved"> & DeletedPostsDeps["index"]
   readonly clock: Pick<Clock, "sleep" | "monotonicMs">
   /** Learns the places of each post. */
   readonly earlier: EarlierPosts
@@ -53,10 +57,12 @@ export interface FillerDeps {
 /** Fills an index. One step at a time. */
 export class IndexFiller {
   readonly #deps: FillerDeps
+  readonly #deleted: DeletedPosts
   #step: Promise<unknown> = Promise.resolve()
 
   constructor(deps: FillerDeps) {
     this.#deps = deps
+    this.#deleted = new DeletedPosts(deps)
   }
 
   /** Fills the index until `signal`. A step that fails is reported and tried again. */
@@ -68,6 +74,7 @@ export class IndexFiller {
       try {
         const startedMs = clock.monotonicMs()
         const hasAdded = await this.#next()
+        if (!hasAdded && this.#deleted.isErasureDue(clock.monotonicMs())) await this.#deleted.erase()
         if (hasAdded) restMs = restPerStep * (clock.monotonicMs() - startedMs)
         if (clock.monotonicMs() >= forgetsAtMs) {
           forgetsAtMs = clock.monotonicMs() + forgetMs
@@ -92,7 +99,10 @@ export class IndexFiller {
 
   /** One step, after the one in progress. False when there was nothing to add. */
   #next(): Promise<boolean> {
-    const step = this.#step.then(() => this.#add())
+    const step = this.#step.then(async () => {
+      const hasAdded = await this.#add()
+      return (await this.#deleted.takeOut()) || hasAdded
+    })
     this.#step = step.catch(() => undefined)
     return step
   }
@@ -116,10 +126,4 @@ export class IndexFiller {
     }
     return true
   }
-}
-
-function indexedPost({ id, json }: StoredPost, earlier: EarlierPosts): IndexedPost {
-  const envelope = JSON.parse(json) as RuleEnvelope
-  earlier.learnPlacesOf(envelope)
-  return { id, terms: indexTermsOf(envelope) }
 }

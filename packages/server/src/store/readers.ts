@@ -123,6 +123,9 @@ export const readerOf: ReaderOf<StoreReads> = {
   recentPosts: server,
   arrivedPosts: server,
   arrivalHead: server,
+  deletions: server,
+  deletionsAt: server,
+  deletionHead: server,
   knownTime: server,
 }
 
@@ -164,4 +167,8 @@ export const writerOf: ReaderOf<StoreWrites> = {
   trimDeadLetters: server,
   append: server,
   takeUsers: server,
+  delete: server,
+  continueDeletions: server,
+  forgetDeletions: server,
+  eraseDeleted: server,
 }

@@ -58,6 +58,13 @@ export interface SearchIndex extends AsyncDisposable {
    * The number of posts of which the query holds in each interval `edges[i] <= id < edges[i + 1]`. `edges` rise.
    */
   count(query: IndexQuery, edges: readonly bigint[]): Promise<readonly number[]>
+  /** Gives these posts other terms, those of them that are there. One transaction. */
+  replace(posts: readonly IndexedPost[]): Promise<void>
+  /**
+   * Removes from the index's files what was removed before and may still be in them, in steps of some milliseconds; where
+   * the index can.
+   */
+  eraseRemoved(): Promise<void>
   /** Forgets these posts. */
   remove(ids: readonly PostId[]): Promise<void>
   /** Forgets all posts below the id: whole partitions at once where they lie below it. */

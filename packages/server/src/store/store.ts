@@ -25,6 +25,7 @@ import type { ReplayReads, ReplayWrites } from "./port/replay-store.ts"
 import type { MatchLogReads, MatchLogWrites } from "./port/match-log.ts"
 import type { PostStore } from "./port/post-store.ts"
 import type { EditReads } from "./port/edit-store.ts"
+import type { DeletionReads, DeletionWrites } from "./port/deletion-store.ts"
 import type { ArrivalReads } from "./port/arrival-store.ts"
 import type { RetentionReads, RetentionWrites } from "./port/retention-store.ts"
 import type { StateReads, StateWrites } from "./port/store-state.ts"
@@ -46,6 +47,7 @@ export interface StoreReads
     PostStore,
     EditReads,
     ArrivalReads,
+    DeletionReads,
     UserReads,
     RetentionReads,
     StateReads {}
@@ -64,12 +66,17 @@ export interface StoreWrites
     AttemptWrites,
     ReplayWrites,
     MatchLogWrites,
+    DeletionWrites,
     UserWrites,
     RetentionWrites,
     StateWrites {}
 
-/** A change: new matches of these apps, or of any when they are absent; or a change of apps, rules, webhooks or links. */
+/**
+ * A change: new matches of these apps, or of any when they are absent; posts or users that were deleted; or a change of apps,
+ * rules, webhooks or links.
+ */
 export type StoreChange =
+  | { readonly kind: "deletions" }
   | { readonly kind: "matches"; readonly appIds?: readonly AppId[] }
   | { readonly kind: "control" }
 

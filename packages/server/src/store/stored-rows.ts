@@ -46,7 +46,7 @@ export const storedTables = [
     key: "id",
     columns: `id bigint, app_id bigint, webhook_id bigint, created_at_ms bigint, query text, position bigint,
       first_position bigint, ordered boolean, redeliveries bigint, delivered bigint, expired bigint,
-      missed bigint, attempts bigint, retries bigint, dead_letters bigint`,
+      missed bigint, withdrawn bigint, attempts bigint, retries bigint, dead_letters bigint`,
   },
   {
     name: "retries",
@@ -97,6 +97,12 @@ export const storedTables = [
     key: "id",
     columns: `id bigint, author_id bigint, created_at_ms bigint, is_reply boolean, is_repost boolean, core text,
       envelope text, arrival bigint`,
+  },
+  { name: "shown_posts", key: "post_id, shown_id", columns: "post_id bigint, shown_id bigint, is_repost boolean" },
+  {
+    name: "deletions",
+    key: "seq",
+    columns: "seq bigint, kind text, id bigint, author_id bigint, at_ms bigint, is_pending boolean",
   },
   {
     name: "match_logs",

@@ -24,7 +24,7 @@ import { editableMs, editVerdict, type EditVerdict } from "./edit-rules.ts"
 import { writtenEnvelope, type EditedPost, type OlderPost } from "./written-post.ts"
 
 /** A post to write. */
-export interface PostRequest {
+interface PostRequest {
   readonly text: string
   readonly answeredId?: PostId
   readonly quotedId?: PostId

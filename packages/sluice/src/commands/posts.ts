@@ -1,4 +1,4 @@
-/** `sluice posts`: prints a user's posts, page by page, or posts by their ids; writes a post. */
+/** `sluice posts`: prints a user's posts, page by page, or posts by their ids; writes and deletes posts. */
 import type { Command } from "commander"
 import { connect, withConnectionOptions, type ClientOptions } from "../connection/connection.ts"
 import { Failure } from "../process/failure.ts"
@@ -70,6 +70,17 @@ export function postsCommand(command: Command, { terminal, environment }: Comman
       }
       const { data } = await client.request("POST", "postsById", { body })
       await printResult(terminal, options.json, data, data.id)
+    })
+
+  withConnectionOptions(command.command("delete"))
+    .description("Delete posts by their ids, with an operator's or an ingest token")
+    .argument("<ids...>", "Ids of the posts", postIds)
+    .option("--json", "Print the response as JSON")
+    .action(async (ids: readonly string[], _own: ClientOptions, remove: Command) => {
+      const options = remove.optsWithGlobals<ClientOptions>()
+      const client = await connect(options, environment)
+      const { data } = await client.request("POST", "deletions", { body: { post_ids: [...ids] } })
+      await printResult(terminal, options.json, data, `${data.posts_deleted} deleted`)
     })
 
   withConnectionOptions(command)

@@ -40,7 +40,7 @@ export interface LinkFacts {
 export type UnlinkedInvalid = Pick<StoredWebhook, "id" | "appId" | "url">
 
 /** Why attempts fail: the status of the response, or the outcome that kept the endpoint from responding. */
-export type Failure = number | Exclude<StoredAttempt["outcome"], StatusOutcome | "delivered">
+export type Failure = number | Exclude<StoredAttempt["outcome"], StatusOutcome | "delivered" | "post_deleted">
 
 /** Outcomes for which the status is more exact. */
 type StatusOutcome = "redirect" | "rejected" | "gone" | "server_error" | "damaged"
@@ -120,6 +120,7 @@ function failureOf(attempt: LinkFacts["newestAttempt"]): Failure | undefined {
   const { outcome, status } = attempt
   switch (outcome) {
     case "delivered":
+    case "post_deleted":
       return undefined
     case "damaged":
       return "local_error"

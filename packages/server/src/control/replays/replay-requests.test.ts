@@ -59,6 +59,7 @@ async function appendAt(id: number, atMs: number): Promise<void> {
     envelope: Buffer.from("{}"),
     userIds: [],
     users: [],
+    includedIds: [],
   }
   await harness.store.append([{ post, matches: [{ appId: app, rules: [{ id: "5", tag: "" }] }] }], atMs)
 }

@@ -109,7 +109,7 @@ async function append(
     const core = JSON.stringify({ id, text })
     const data = { id, text, author_id: "7", lang: "en" }
     const envelope = JSON.stringify({ data, includes: { users: [{ id: "7", name: "A", username: "a" }] } })
-    const flags = { isReply: false, isRepost: false, userIds: [], users: [] }
+    const flags = { isReply: false, isRepost: false, userIds: [], users: [], includedIds: [] }
     return {
       post: { id: id as PostId, createdAtMs: 0, core: Buffer.from(core), envelope: Buffer.from(envelope), ...flags },
       matches: [{ appId: app as AppId, rules: [{ id: "5", tag: "t" }] }],

@@ -256,7 +256,7 @@ describe("the state of a link", () => {
       in_flight: 0,
       delivered: 0,
       failed: 0,
-      total: { delivered: 0, retrying: 0, dead_letters: 0, expired: 0, missed: 0 },
+      total: { delivered: 0, retrying: 0, dead_letters: 0, expired: 0, missed: 0, withdrawn: 0 },
       gaps: [],
     })
     expect(await links.state("200" as WebhookId)).toMatchObject({ application_id: "2" })

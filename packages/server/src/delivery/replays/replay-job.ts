@@ -41,8 +41,8 @@ const slotsMax = 8
 /** Longest sleep where a wake-up is certain. */
 const idleMs = 60_000
 
-/** The result of a match. `damaged`: there was nothing to send. */
-type MatchEnd = "delivered" | "failed" | "damaged"
+/** The result of a match. `unsent`: there was nothing to send, since its post is damaged or deleted. */
+type MatchEnd = "delivered" | "failed" | "unsent"
 
 /** Dependencies of a job. */
 interface ReplayJobDeps extends Pick<SendingDeps, "store" | "clock" | "random" | "deliveriesPerLinkPerSecondMax"> {
@@ -162,9 +162,10 @@ export class ReplayJob {
   async #deliver(entry: MatchEntry, signal: AbortSignal): Promise<MatchEnd | undefined> {
     const { sender, clock, random } = this.#deps
     const body = sender.render(entry)
+    if (entry.isDeleted === true) return "unsent"
     if (body === undefined) {
       this.#source.refuseDamaged(entry.seq)
-      return "damaged"
+      return "unsent"
     }
     let failures = 0
     while (await this.#maySend(signal)) {
@@ -201,7 +202,7 @@ export class ReplayJob {
   }
 
   #finish(seq: MatchSeq, end: MatchEnd): void {
-    // A damaged match says nothing about the endpoint.
+    // A match of which nothing was sent says nothing about the endpoint.
     if (end === "delivered") this.#failedInARow = 0
     else if (end === "failed") this.#failedInARow += 1
     this.#cursor.finish(seq, end === "delivered")

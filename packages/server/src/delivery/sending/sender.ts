@@ -85,13 +85,16 @@ export class LinkSender {
 
   /** The result for an entry that `render` finds damaged: an attempt that sends nothing. */
   refuseDamaged(seq: MatchSeq): AttemptResult {
-    const result: AttemptResult = {
-      outcome: "damaged",
-      status: undefined,
-      retryAfterMs: undefined,
-      error: "the stored post is damaged, so nothing of it is sent",
-      received: undefined,
-    }
+    return this.#sendNothing(seq, "damaged", "the stored post is damaged, so nothing of it is sent")
+  }
+
+  /** The result for an entry whose post is deleted: an attempt that sends nothing. */
+  withdraw(seq: MatchSeq): AttemptResult {
+    return this.#sendNothing(seq, "post_deleted", "the post has been deleted, so nothing of it is sent")
+  }
+
+  #sendNothing(seq: MatchSeq, outcome: "damaged" | "post_deleted", error: string): AttemptResult {
+    const result: AttemptResult = { outcome, status: undefined, retryAfterMs: undefined, error, received: undefined }
     const atMs = this.#deps.clock.nowMs()
     this.#record(this.eventIdOf(seq), seq, { atMs, durationMs: 0, bytes: 0, signatures: undefined }, result)
     return result

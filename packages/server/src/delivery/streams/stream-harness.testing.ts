@@ -132,6 +132,7 @@ class StreamHarness {
         envelope: Buffer.from(JSON.stringify({ data: { id: String(id), text, lang: "en" } })),
         userIds: [],
         users: [],
+        includedIds: [],
       },
       matches: [{ appId: app, rules: [{ id: rule.id, tag: rule.tag }] }],
     }))

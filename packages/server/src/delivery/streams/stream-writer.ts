@@ -70,7 +70,7 @@ export class StreamWriter {
 
   /**
    * Writes entries as long as there is room, and returns the position of the last one written. Absent when none was, as
-   * when the client has left. A damaged one is reported and left out: it does not keep the others from the client.
+   * when the client has left. A damaged one is reported and left out: it does not keep the others from the client. So is a deleted one, without a report.
    */
   write(entries: readonly MatchEntry[]): MatchSeq | undefined {
     let last: MatchSeq | undefined
@@ -78,8 +78,9 @@ export class StreamWriter {
     let room = this.#roomBytes
     this.#inOneCall(() => {
       for (let at = 0; at < entries.length && room > 0; at += 1) {
-        const { seq, postId } = entries[at] as MatchEntry
+        const { seq, postId, isDeleted = false } = entries[at] as MatchEntry
         last = seq
+        if (isDeleted) continue
         const chunk = recordChunk(entries, at, this.#format, room)
         if (chunk === undefined) {
           const error = new Error(`post ${postId} is damaged`)

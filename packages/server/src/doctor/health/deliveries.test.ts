@@ -25,6 +25,7 @@ function standing(change: Change = {}): LinkStanding {
       deadLetters: 0,
       expired: 0,
       missed: 0,
+      withdrawn: 0,
       ...counts,
     },
     head,

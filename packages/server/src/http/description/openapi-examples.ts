@@ -60,7 +60,7 @@ const linkState = {
   in_flight: 0,
   delivered: 17,
   failed: 0,
-  total: { delivered: 17, retrying: 0, dead_letters: 0, expired: 0, missed: 0 },
+  total: { delivered: 17, retrying: 0, dead_letters: 0, expired: 0, missed: 0, withdrawn: 0 },
   gaps: [],
 }
 
@@ -170,6 +170,11 @@ const examples: Readonly<Record<string, OperationExamples>> = {
   },
   streamPosts: { response: { data: post, matching_rules: [{ id: ruleId, tag: "birds" }] } },
   getPostsByIds: { response: { data: [post] } },
+  deletePosts: { response: { data: { deleted: true } } },
+  createDeletions: {
+    request: { post_ids: [postId], user_ids: [user.id] },
+    response: { data: { posts_deleted: 1, users_deleted: 1 } },
+  },
   createPosts: {
     request: { text: post.text, reply: { in_reply_to_tweet_id: "1990004210000004990" } },
     response: { data: { id: postId, text: post.text, edit_history_tweet_ids: [postId] } },

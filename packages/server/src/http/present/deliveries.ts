@@ -130,6 +130,7 @@ export function presentLinkDetail(state: LinkState): LinkDetail {
       dead_letters: tally?.deadLetters ?? 0,
       expired: tally?.expired ?? 0,
       missed: tally?.missed ?? 0,
+      withdrawn: tally?.withdrawn ?? 0,
     },
     gaps: state.gaps.map(({ from, to, atMs }) => ({ from, to, at: instant(atMs) })),
   }

@@ -4,13 +4,14 @@ import type { IngestReport } from "../../ingest/ingest-report.ts"
 
 /** The counts of a body so far, and its first rejected lines. */
 export function presentIngest(report: IngestReport): IngestedBody {
-  const { accepted, duplicates, rejected, rejectedCount, lines, undelivered } = report
+  const { accepted, duplicates, rejected, rejectedCount, lines, undelivered, deleted } = report
   return {
     lines,
     accepted,
     duplicates,
     rejected: [...rejected],
     rejected_count: rejectedCount,
+    ...(deleted !== undefined && { deleted }),
     ...(undelivered !== undefined && { undelivered }),
   }
 }

@@ -100,7 +100,7 @@ describe("dead letters", () => {
       lag: 0,
       ordered: false,
       down: false,
-      total: { delivered: 2, retrying: 0, dead_letters: 1, expired: 0, missed: 0 },
+      total: { delivered: 2, retrying: 0, dead_letters: 1, expired: 0, missed: 0, withdrawn: 0 },
       gaps: [],
     })
 
@@ -162,6 +162,7 @@ describe("dead letters", () => {
         dead_letters: 0,
         expired: 0,
         missed: 0,
+        withdrawn: 0,
       })
     expect(sends(eventId)).toBe(5)
     expect(await deadLetters()).toEqual([])

@@ -59,7 +59,7 @@ test("posts come in the order of the request, with their default fields", async 
   expect(body).toEqual({
     data: [
       { id: "13", text: "three", edit_history_tweet_ids: ["13"] },
-      { id: "11", text: "one", edit_history_tweet_ids: ["11"] },
+      { id: "11", text: "one", edit_history_tweet_ids: ["11", "12"] },
       { id: "12", text: "two", edit_history_tweet_ids: ["11", "12"] },
     ],
   })
@@ -96,7 +96,7 @@ test("fields and expansions are shown in the older names, unless the request has
           public_metrics: { retweet_count: 6 },
           edit_history_tweet_ids: ["10"],
         },
-        { id: "11", text: "one", edit_history_tweet_ids: ["11"] },
+        { id: "11", text: "one", edit_history_tweet_ids: ["11", "12"] },
       ],
       media: [{ media_key: "3_1", type: "photo", public_metrics: {} }],
     },
@@ -135,7 +135,7 @@ test("fields and expansions are shown in the older names, unless the request has
           public_metrics: { repost_count: 6, reply_count: 0, like_count: 0, quote_count: 0, ...zeros },
           edit_history_post_ids: ["10"],
         },
-        { id: "11", text: "one", edit_history_post_ids: ["11"] },
+        { id: "11", text: "one", edit_history_post_ids: ["11", "12"] },
       ],
       media: [{ media_key: "3_1", type: "photo", public_metrics: { view_count: 0 } }],
     },
@@ -328,10 +328,11 @@ describe("bad requests", () => {
     expect(found).toEqual(messages.map((message) => expect.stringContaining(message) as string))
   })
 
-  test.each(["POST", "PUT", "PATCH"])("%s is no method of a look-up", async (method) => {
-    for (const path of [paths.postsById, one("1")]) {
-      const refused = await server.call(path, { method })
-      expect([refused.status, refused.headers.get("allow")]).toEqual([405, "GET, HEAD"])
-    }
+  test.each(["PUT", "PATCH"])("%s is no method of a look-up", async (method) => {
+    const refusals = await Promise.all([paths.postsById, one("1")].map((path) => server.call(path, { method })))
+    expect(refusals.map(({ status, headers }) => [status, headers.get("allow")])).toEqual([
+      [405, "GET, HEAD, POST"],
+      [405, "DELETE, GET, HEAD"],
+    ])
   })
 })

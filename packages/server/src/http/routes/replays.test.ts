@@ -60,6 +60,7 @@ async function appendOld(atMs: number, ids: readonly number[]): Promise<void> {
       envelope: Buffer.from(JSON.stringify({ data: { id: String(id), text: "an old cat" } })),
       userIds: [],
       users: [],
+      includedIds: [],
     },
     matches: [{ appId: app.application_id as AppId, rules: [{ id: "5", tag: "" }] }],
   }))
@@ -292,6 +293,7 @@ describe("retention", () => {
         dead_letters: 0,
         expired: 0,
         missed: 699,
+        withdrawn: 0,
       })
     expect([...arrivals().keys()].toSorted()).toEqual(["1", "701"])
   })

@@ -39,6 +39,7 @@ export function deadLetterContract(make: MakeStore): void {
         deadLetters: 2,
         expired: 0,
         missed: 0,
+        withdrawn: 0,
       })
       expect(await store.linkTally("404" as LinkId)).toBeUndefined()
     })

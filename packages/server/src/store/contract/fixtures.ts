@@ -100,6 +100,7 @@ export function aPost(id: string, author?: string, { core, envelope, ...more }: 
     envelope: Buffer.from(envelope ?? `{"data":{"id":"${id}"},"whole":true}`),
     userIds: author === undefined ? [] : [author as UserId],
     users: [],
+    includedIds: [],
     ...more,
   }
 }

@@ -85,7 +85,7 @@ export function replayContract(make: MakeStore): void {
           seq: index + 1,
           postId,
           atMs: 9,
-          rulesJson: '[{"id":"5","tag":""}]',
+          ...(postId === "14" ? { rulesJson: "[]", isDeleted: true } : { rulesJson: '[{"id":"5","tag":""}]' }),
         })),
       )
       const withPosts = await store.backfillMatches({ ...allFound("8"), after: 1 as MatchSeq, limit: 3 })

@@ -10,6 +10,7 @@ import { attemptContract } from "./attempt-contract.ts"
 import { changeContract } from "./change-contract.ts"
 import { deadLetterContract } from "./dead-letter-contract.ts"
 import { editContract } from "./edit-contract.ts"
+import { deletionContract } from "./deletion-contract.ts"
 import { epochContract } from "./epoch-contract.ts"
 import { linkContract } from "./link-contract.ts"
 import { matchLogContract } from "./match-log-contract.ts"
@@ -39,6 +40,7 @@ export function storeContract(name: string, make: MakeStore): void {
     progressContract(make)
     attemptContract(make)
     deadLetterContract(make)
+    deletionContract(make)
     replayContract(make)
     retentionContract(make)
     changeContract(make)

@@ -121,6 +121,6 @@ export function passedOf({ position, firstPosition }: LinkTally): number {
 }
 
 /** How many matches the counts of a link account for. */
-export function accountedOf({ delivered, retries, deadLetters, expired, missed }: LinkTally): number {
-  return delivered + retries + deadLetters + expired + missed
+export function accountedOf({ delivered, retries, deadLetters, expired, missed, withdrawn }: LinkTally): number {
+  return delivered + retries + deadLetters + expired + missed + withdrawn
 }

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest"
 import type { LinkId, MatchSeq } from "../../model/ids.ts"
 import { aDeadMatch, aRetry, progress } from "../contract/fixtures.ts"
 import { nextState, type DeliveryEvent, type DeliveryState } from "./delivery-state.ts"
-import type { LinkBefore, LinkChange } from "./link-change.ts"
+import { LinkLedger, type LinkBefore, type LinkChange } from "./link-change.ts"
 import { overtake } from "./overtake.ts"
 import { progressChange } from "./progress.ts"
 import { expire, redeliverMatches } from "./redeliver.ts"
@@ -20,6 +20,7 @@ const table: Readonly<Record<DeliveryState, Readonly<Record<DeliveryEvent, Cell>
     redeliver: "refused",
     expire: "impossible",
     overtake: "missed",
+    withdraw: "withdrawn",
   },
   delivered: {
     deliver: "refused",
@@ -28,6 +29,7 @@ const table: Readonly<Record<DeliveryState, Readonly<Record<DeliveryEvent, Cell>
     redeliver: "retry",
     expire: "impossible",
     overtake: "impossible",
+    withdraw: "refused",
   },
   retry: {
     deliver: "delivered",
@@ -36,6 +38,7 @@ const table: Readonly<Record<DeliveryState, Readonly<Record<DeliveryEvent, Cell>
     redeliver: "retry",
     expire: "impossible",
     overtake: "impossible",
+    withdraw: "withdrawn",
   },
   "dead-letter": {
     deliver: "refused",
@@ -44,6 +47,7 @@ const table: Readonly<Record<DeliveryState, Readonly<Record<DeliveryEvent, Cell>
     redeliver: "retry",
     expire: "expired",
     overtake: "impossible",
+    withdraw: "withdrawn",
   },
   expired: {
     deliver: "refused",
@@ -52,6 +56,7 @@ const table: Readonly<Record<DeliveryState, Readonly<Record<DeliveryEvent, Cell>
     redeliver: "refused",
     expire: "impossible",
     overtake: "impossible",
+    withdraw: "refused",
   },
   missed: {
     deliver: "refused",
@@ -60,6 +65,16 @@ const table: Readonly<Record<DeliveryState, Readonly<Record<DeliveryEvent, Cell>
     redeliver: "refused",
     expire: "impossible",
     overtake: "impossible",
+    withdraw: "refused",
+  },
+  withdrawn: {
+    deliver: "refused",
+    retry: "refused",
+    "dead-letter": "refused",
+    redeliver: "refused",
+    expire: "impossible",
+    overtake: "impossible",
+    withdraw: "refused",
   },
 }
 
@@ -75,6 +90,14 @@ function linkWith(state: DeliveryState): LinkBefore & { firstPosition: MatchSeq;
     delivered: state === "delivered" ? 1 : 0,
     outstanding: state === "retry" || state === "dead-letter" ? [{ seq, isDead: state === "dead-letter" }] : [],
   }
+}
+
+/** A dead letter is withdrawn by the deletion of its post, any other match by the progress of its sender. */
+function withdrawn(state: DeliveryState): LinkChange {
+  if (state !== "dead-letter") return progressChange(linkWith(state), [progress(seq, { withdrawn: 1, settled: [seq] })])
+  const link = new LinkLedger(linkWith(state))
+  link.withdrawDead(seq)
+  return link.change()
 }
 
 /** Applies an event to a link whose match 5 is in the given state. */
@@ -93,6 +116,7 @@ const apply: Readonly<Record<DeliveryEvent, (state: DeliveryState) => LinkChange
     return redeliverMatches(linkWith(state), [match], new RetryRoom(0, 0), [{ linkId: "31" as LinkId, seq }]).change
   },
   expire: (state) => expire(linkWith(state), [seq]),
+  withdraw: withdrawn,
   overtake: (state) => overtake({ position: linkWith(state).position, newest: undefined }, seq, 1),
 }
 
@@ -102,6 +126,7 @@ function stateAfter(change: LinkChange | { readonly missed: number }): Cell {
   if (change.dead.length > 0) return "dead-letter"
   if (change.retries.length > 0) return "retry"
   if (change.expired > 0) return "expired"
+  if (change.withdrawn > 0) return "withdrawn"
   if (change.delivered > 0) return "delivered"
   return "refused"
 }
@@ -117,9 +142,9 @@ describe("a match that is", () => {
     const change = apply[event](state)
     expect(stateAfter(change)).toBe(cell)
     if ("missed" in change) return
-    const { position, delivered, retriesBy, deadLettersBy, expired } = change
+    const { position, delivered, retriesBy, deadLettersBy, expired, withdrawn: gone } = change
     const passed = position - linkWith(state).position
-    expect(delivered + retriesBy + deadLettersBy + expired, "each match is in one state").toBe(
+    expect(delivered + retriesBy + deadLettersBy + expired + gone, "each match is in one state").toBe(
       cell === "refused" && state === "waiting" ? 0 : passed,
     )
   })

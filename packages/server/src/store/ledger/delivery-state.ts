@@ -6,7 +6,7 @@
  */
 
 /** The state of a match on a link. */
-export type DeliveryState = "waiting" | "delivered" | "retry" | "dead-letter" | "expired" | "missed"
+export type DeliveryState = "waiting" | "delivered" | "retry" | "dead-letter" | "expired" | "missed" | "withdrawn"
 
 /**
  * An event in the delivery of a match.
@@ -17,8 +17,9 @@ export type DeliveryState = "waiting" | "delivered" | "retry" | "dead-letter" | 
  * - `redeliver`: a caller sends it again
  * - `expire`: its dead letter has been kept for its time
  * - `overtake`: retention passes the cursor, and takes what is beyond it
+ * - `withdraw`: its post was deleted, so it is not sent
  */
-export type DeliveryEvent = "deliver" | "retry" | "dead-letter" | "redeliver" | "expire" | "overtake"
+export type DeliveryEvent = "deliver" | "retry" | "dead-letter" | "redeliver" | "expire" | "overtake" | "withdraw"
 
 type AfterEvents = Readonly<Record<DeliveryEvent, DeliveryState | "refused">>
 
@@ -29,17 +30,39 @@ const refusals: AfterEvents = {
   redeliver: "refused",
   expire: "refused",
   overtake: "refused",
+  withdraw: "refused",
 }
 
 /** The state after an event; `refused` where the event changes nothing. */
 export const nextState: Readonly<Record<DeliveryState, AfterEvents>> = {
-  waiting: { ...refusals, deliver: "delivered", retry: "retry", "dead-letter": "dead-letter", overtake: "missed" },
+  waiting: {
+    ...refusals,
+    deliver: "delivered",
+    retry: "retry",
+    "dead-letter": "dead-letter",
+    overtake: "missed",
+    withdraw: "withdrawn",
+  },
   // Progress that is saved late names it as it was before. Only a redelivery changes it.
   delivered: { ...refusals, redeliver: "retry" },
-  retry: { ...refusals, deliver: "delivered", retry: "retry", "dead-letter": "dead-letter", redeliver: "retry" },
+  retry: {
+    ...refusals,
+    deliver: "delivered",
+    retry: "retry",
+    "dead-letter": "dead-letter",
+    redeliver: "retry",
+    withdraw: "withdrawn",
+  },
   // A second dead letter of a match takes the place of the first.
-  "dead-letter": { ...refusals, "dead-letter": "dead-letter", redeliver: "retry", expire: "expired" },
+  "dead-letter": {
+    ...refusals,
+    "dead-letter": "dead-letter",
+    redeliver: "retry",
+    expire: "expired",
+    withdraw: "withdrawn",
+  },
   expired: refusals,
   // It may arrive after all; it counts as missed all the same.
   missed: refusals,
+  withdrawn: refusals,
 }

@@ -41,6 +41,7 @@ export interface LinkChange {
   readonly retriesBy: number
   readonly deadLettersBy: number
   readonly expired: number
+  readonly withdrawn: number
   readonly redeliveries: 0 | 1
 }
 
@@ -52,6 +53,7 @@ type Outstanding =
 /** The matches of a link during a write. */
 export class LinkLedger {
   delivered = 0
+  withdrawn = 0
   #expired = 0
   #redeliveries: 0 | 1 = 0
   #position: MatchSeq
@@ -111,6 +113,13 @@ export class LinkLedger {
     this.#expired += 1
   }
 
+  /** Withdraws a dead letter whose post is deleted. A retry is withdrawn by the progress of its sender, who may be sending it. */
+  withdrawDead(seq: MatchSeq): void {
+    if (this.stateOf(seq) !== "dead-letter" || this.#next(seq, "withdraw") !== "withdrawn") return
+    this.#now.delete(seq)
+    this.withdrawn += 1
+  }
+
   /** Moves the cursor, never back. */
   moveTo(position: MatchSeq): void {
     if (position > this.#position) this.#position = position
@@ -140,7 +149,8 @@ export class LinkLedger {
       }
     }
     const [position, expired, redeliveries] = [this.#position, this.#expired, this.#redeliveries]
-    const counters = { delivered: this.delivered, retriesBy, deadLettersBy, expired, redeliveries }
+    const { delivered, withdrawn } = this
+    const counters = { delivered, retriesBy, deadLettersBy, expired, withdrawn, redeliveries }
     return { retriesGone, retries, deadGone, dead, freed, position, ...counters }
   }
 

@@ -39,6 +39,14 @@ export class MemorySearchIndex implements SearchIndex {
     return edges.slice(1).map((end, index) => ids.filter((id) => id >= (edges[index] ?? end) && id < end).length)
   }
 
+  async replace(posts: readonly IndexedPost[]): Promise<void> {
+    for (const { id, terms } of posts) if (this.#state.posts.has(id)) this.#state.posts.set(id, new Set(terms))
+  }
+
+  async eraseRemoved(): Promise<void> {
+    // Nothing is in a file.
+  }
+
   async remove(ids: readonly PostId[]): Promise<void> {
     for (const id of ids) this.#state.posts.delete(id)
   }

@@ -7,6 +7,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises"
 import type { App, StoredToken } from "../../model/app.ts"
 import type { Attempt, StoredAttempt } from "../../model/attempt.ts"
+import type { Deletion, DeletionOutcome, DeletionRequest, DeletionSeq } from "../../model/deletion.ts"
 import type { DeadLetter, DeadLetterSelector } from "../../model/dead-letter.ts"
 import { epochAt, type LogEpoch } from "../../model/event-id.ts"
 import {
@@ -53,7 +54,8 @@ import { lastIdBefore, type NewEpoch } from "../epochs.ts"
 import { holdsTime, idsOfTimes } from "../id-time.ts"
 import { withinKeyset } from "../keyset-range.ts"
 import { FairRedelivery, fewestRetriesFirst, oldestFirst } from "../ledger/fair-redelivery.ts"
-import type { LinkChange, OutstandingMatch } from "../ledger/link-change.ts"
+import { shownIds, withoutDeleted, withoutThese, type DeletedIds } from "../ledger/deletions.ts"
+import { LinkLedger, type LinkChange, type OutstandingMatch } from "../ledger/link-change.ts"
 import { overtake } from "../ledger/overtake.ts"
 import { namedIn, progressChange } from "../ledger/progress.ts"
 import { expire, redeliverDead, redeliverMatches, type RedeliverableMatch } from "../ledger/redeliver.ts"
@@ -68,6 +70,7 @@ import { foundUser, wordsScanOf } from "../rows/user.ts"
 import type { LinkLease } from "../leases.ts"
 import type { KeysetRange } from "../keyset-range.ts"
 import type { MatchRange, TrimmedLog } from "../port/match-log.ts"
+import type { DeletionRange } from "../port/deletion-store.ts"
 import type { ArrivalPosition, ArrivalRange, ArrivedPosts } from "../port/arrival-store.ts"
 import type {
   PostsByIdRange,
@@ -98,6 +101,7 @@ interface Link {
   delivered: number
   expired: number
   missed: number
+  withdrawn: number
   readonly retries: Map<MatchSeq, Retry>
   readonly deadLetters: Map<MatchSeq, DeadLetter>
   gaps: GapMarker[]
@@ -109,6 +113,8 @@ interface Link {
 interface LogEntry extends Omit<PostMatch, "appId"> {
   readonly postId: PostId
   readonly atMs: number
+  /** Its post is deleted. */
+  readonly isDeleted?: true
 }
 
 interface Log {
@@ -153,6 +159,9 @@ export class MemoryState {
   readonly userObjects = new Map<UserId, UserRow>()
   /** Versions of edited posts, by the first version of their chain. */
   readonly editVersions = new Map<PostId, Set<PostId>>()
+  /** Oldest first. */
+  deletions: Deletion[] = []
+  lastDeletion = 0
   postsAccepted = 0
   postsTrimmed = 0
   deadLettersMade = 0
@@ -583,6 +592,7 @@ export class MemoryStore implements Store {
       delivered: 0,
       expired: 0,
       missed: 0,
+      withdrawn: 0,
       retries: new Map(),
       deadLetters: new Map(),
       gaps: [],
@@ -671,7 +681,10 @@ export class MemoryStore implements Store {
       if (link !== undefined && keptPerLink > 0) {
         link.attemptsMade += 1
         const id = String(link.attemptsMade) as AttemptId
-        link.attempts = [...link.attempts, { ...attempt, id }].slice(-keptPerLink)
+        const isDeleted = this.#log(link.stored.appId).entries.get(attempt.seq)?.isDeleted === true
+        const { response, ...rest } = attempt
+        const kept = isDeleted || response === undefined ? rest : attempt
+        link.attempts = [...link.attempts, { ...kept, id }].slice(-keptPerLink)
       }
     }
   }
@@ -721,6 +734,7 @@ export class MemoryStore implements Store {
     link.position = change.position
     link.delivered += change.delivered
     link.expired += change.expired
+    link.withdrawn += change.withdrawn
     link.redeliveries += change.redeliveries
     for (const seq of change.freed) this.#freeMatch(appId, log, seq)
   }
@@ -870,7 +884,8 @@ export class MemoryStore implements Store {
       const postJson = this.#state.posts.get(postId)?.[shape]
       const rulesJson = JSON.stringify(rules)
       const seq = (index + 1) as MatchSeq
-      found.push({ seq, postId, atMs, rulesJson, ...(postJson !== undefined && { postJson }) })
+      if (postJson === undefined) found.push({ seq, postId, atMs, rulesJson: "[]", isDeleted: true })
+      else found.push({ seq, postId, atMs, rulesJson, postJson })
       bytes += Buffer.byteLength(rulesJson) + Buffer.byteLength(postJson ?? "")
       if (found.length === limit || bytes >= bytesMax) break
     }
@@ -922,6 +937,9 @@ export class MemoryStore implements Store {
 
   #entry({ entries }: Log, seq: MatchSeq, shape: PostShape): MatchEntry {
     const found = entries.get(seq)
+    if (found?.isDeleted === true) {
+      return { seq, postId: found.postId, atMs: found.atMs, rulesJson: "[]", isDeleted: true }
+    }
     const post = found && this.#state.posts.get(found.postId)
     if (found === undefined || post === undefined) throw new Error(`Match ${seq} is not there.`)
     const { postId, atMs, rules, omitted } = found
@@ -940,9 +958,12 @@ export class MemoryStore implements Store {
     atMs: number,
   ): Promise<readonly boolean[]> {
     const changed = new Set<AppId>()
-    const accepted = batch.map(({ post, matches }) => {
-      if (this.#state.posts.has(post.id)) return false
+    const newPosts: AcceptedPost[] = []
+    const accepted = batch.map(({ post: given, matches }) => {
+      const post = withoutDeleted(given, this.#deleted())
+      if (post === undefined || this.#state.posts.has(post.id)) return false
       this.#addPost(post)
+      newPosts.push(post)
       for (const { appId, ...match } of matches) {
         const log = this.#log(appId)
         this.#state.logs.set(appId, log)
@@ -952,7 +973,6 @@ export class MemoryStore implements Store {
       }
       return true
     })
-    const newPosts = batch.map(({ post }) => post).filter((_, index) => accepted[index])
     this.#saveUsers(newPosts)
     this.#saveChains(newPosts)
     if (changed.size > 0) this.#announce({ kind: "matches", appIds: [...changed] })
@@ -1060,6 +1080,98 @@ export class MemoryStore implements Store {
       .values()
       .some((link) => link.stored.appId === appId && (link.retries.has(seq) || link.deadLetters.has(seq)))
     return seq <= log.trimmedTo && !isNeeded && log.entries.delete(seq) ? 1 : 0
+  }
+
+  // Deletions.
+
+  async deletions({ after, limit }: DeletionRange): Promise<readonly Deletion[]> {
+    return this.#state.deletions.filter(({ seq }) => seq > after).slice(0, limit)
+  }
+
+  async deletionsAt(seqs: readonly DeletionSeq[]): Promise<readonly Deletion[]> {
+    return this.#state.deletions.filter(({ seq }) => seqs.includes(seq))
+  }
+
+  async deletionHead(): Promise<DeletionSeq> {
+    return this.#state.lastDeletion
+  }
+
+  #deleted(): DeletedIds {
+    const ids = (kind: Deletion["kind"]): readonly string[] =>
+      this.#state.deletions.filter((deletion) => deletion.kind === kind).map(({ id }) => id)
+    return { posts: new Set(ids("post") as readonly PostId[]), users: new Set(ids("user") as readonly UserId[]) }
+  }
+
+  async delete(requests: readonly DeletionRequest[], atMs: number): Promise<readonly DeletionOutcome[]> {
+    const outcomes = requests.map((request) => {
+      const isShown = this.#state.posts
+        .values()
+        .some((post) => (shownIds(post) as readonly string[]).includes(request.id))
+      const wasStored =
+        request.kind === "user" ? this.#state.users.has(request.id) : isShown || this.#state.posts.has(request.id)
+      return { wasStored }
+    })
+    const appIds = new Set<AppId>()
+    for (const request of requests) this.#delete(request, atMs, appIds)
+    if (requests.length > 0) this.#announce({ kind: "deletions" })
+    if (appIds.size > 0) this.#announce({ kind: "matches", appIds: [...appIds] })
+    return outcomes
+  }
+
+  #delete(request: DeletionRequest, atMs: number, appIds: Set<AppId>): void {
+    const { deletions, posts } = this.#state
+    if (deletions.some(({ kind, id }) => kind === request.kind && id === request.id)) return
+    const post = request.kind === "post" ? posts.get(request.id) : undefined
+    this.#state.lastDeletion += 1
+    const { authorId } = post ?? {}
+    deletions.push({ ...request, seq: this.#state.lastDeletion, atMs, ...(authorId !== undefined && { authorId }) })
+    if (request.kind === "user") {
+      const owned = posts.values().filter((each) => each.authorId === request.id)
+      for (const { id } of owned.toArray()) this.#delete({ kind: "post", id }, atMs, appIds)
+      this.#state.users.delete(request.id)
+      this.#state.userObjects.delete(request.id)
+      return
+    }
+    const { id } = request
+    if (posts.delete(id)) this.#state.postsTrimmed += 1
+    for (const [appId, log] of this.#state.logs) this.#deleteMatches(appId, log, id, appIds)
+    for (const other of posts.values().toArray()) {
+      if (other.repostedId === id) this.#delete({ kind: "post", id: other.id }, atMs, appIds)
+      else if (other.includedIds.includes(id)) {
+        const includedIds = other.includedIds.filter((included) => included !== id)
+        posts.set(other.id, { ...other, includedIds, envelope: withoutThese(other.envelope, new Set([id])) })
+      }
+    }
+  }
+
+  #deleteMatches(appId: AppId, log: Log, id: PostId, appIds: Set<AppId>): void {
+    for (const [seq, entry] of log.entries) {
+      if (entry.postId !== id) continue
+      log.entries.set(seq, { postId: id, atMs: entry.atMs, rules: [], isDeleted: true })
+      appIds.add(appId)
+      for (const link of this.#state.links.values()) {
+        if (link.stored.appId !== appId) continue
+        link.attempts = link.attempts.map((attempt) => (attempt.seq === seq ? withoutReceived(attempt) : attempt))
+        if (!link.deadLetters.has(seq)) continue
+        const ledger = new LinkLedger({ ...this.#before(link), outstanding: [{ seq, isDead: true }] })
+        ledger.withdrawDead(seq)
+        this.#change(link, ledger.change())
+      }
+    }
+  }
+
+  async continueDeletions(): Promise<boolean> {
+    return true
+  }
+
+  async forgetDeletions({ beforeMs, limit }: { readonly beforeMs: number; readonly limit: number }): Promise<number> {
+    const old = this.#state.deletions.filter(({ atMs }) => atMs < beforeMs).slice(0, limit)
+    this.#state.deletions = this.#state.deletions.filter((deletion) => !old.includes(deletion))
+    return old.length
+  }
+
+  async eraseDeleted(): Promise<boolean> {
+    return true
   }
 
   // Posts.
@@ -1243,7 +1355,7 @@ export class MemoryStore implements Store {
       .flatMap(([of, { entries }]) =>
         entries
           .entries()
-          .filter(([, { postId }]) => postId === id)
+          .filter(([, { postId, isDeleted }]) => postId === id && isDeleted !== true)
           .map(([seq, { atMs, rules, omitted }]) => ({
             appId: of,
             seq,
@@ -1371,7 +1483,7 @@ function isTaken(post: KeptPost, range: UserPostsRange): boolean {
 }
 
 function tallyOf({ stored, retries, deadLetters, ...link }: Link): LinkTally {
-  const { firstPosition, position, delivered, expired, missed } = link
+  const { firstPosition, position, delivered, expired, missed, withdrawn } = link
   return {
     linkId: stored.id,
     appId: stored.appId,
@@ -1383,5 +1495,11 @@ function tallyOf({ stored, retries, deadLetters, ...link }: Link): LinkTally {
     deadLetters: deadLetters.size,
     expired,
     missed,
+    withdrawn,
   }
+}
+
+/** The attempt without what its endpoint has sent back. */
+function withoutReceived({ response: _response, ...attempt }: StoredAttempt): StoredAttempt {
+  return attempt
 }

@@ -12,6 +12,9 @@ export interface AttemptReads {
 
 /** Writes: the attempt history of links. */
 export interface AttemptWrites {
-  /** Adds attempts, and keeps the newest `keptPerLink` of each link. Attempts of deleted links are ignored. */
+  /**
+   * Adds attempts, and keeps the newest `keptPerLink` of each link. Attempts of deleted links are ignored,
+   * and so are responses to deliveries of posts that are deleted by now.
+   */
   recordAttempts(attempts: readonly Attempt[], options: { keptPerLink: number }): Promise<void>
 }

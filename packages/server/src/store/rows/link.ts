@@ -8,7 +8,7 @@ import { previousKeyOf, type PreviousKeyRow } from "./webhook.ts"
 export const linkColumns = "id, app_id, webhook_id, created_at_ms, query"
 
 /** Columns of a link's tally, but for the counts that an audit counts anew. */
-export const tallyColumns = "app_id, webhook_id, first_position, position, delivered, expired, missed"
+export const tallyColumns = "app_id, webhook_id, first_position, position, delivered, expired, missed, withdrawn"
 
 /** A link with what a delivery needs. */
 export interface LinkToDeliverRow

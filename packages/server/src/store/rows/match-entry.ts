@@ -25,12 +25,16 @@ export type LogRow<Row extends MatchRow> = Omit<Row, "seq"> & {
   readonly trimmedTo: MatchSeq
 }
 
+/** The rules of a match whose post was deleted, as they are stored: no list. */
+export const deletedRules = ""
+
 /** The post of an entry that is lost. */
 const noPost = "0" as PostId
 
 /** A row as an entry. */
 export function entryOf({ seq, postId, atMs, rules, post }: MatchRow): MatchEntry {
   if (postId === null || atMs === null || rules === null) return lostEntry(seq, 0)
+  if (rules === deletedRules) return { seq, postId, atMs, rulesJson: "[]", isDeleted: true }
   const read = { seq, postId, atMs, ...readStoredRules(rules) }
   return post === null ? read : { ...read, postJson: post }
 }

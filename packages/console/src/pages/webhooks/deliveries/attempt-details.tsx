@@ -14,6 +14,12 @@ type AttemptSent = LinkAttemptBody["data"]
 type Request = Exclude<AttemptSent["request"], undefined>
 type Response = Exclude<AttemptSent["response"], undefined>
 
+/** Why a body is not shown. */
+const reasons: Readonly<Record<string, string>> = {
+  damaged: "the stored post is damaged.",
+  deleted: "the post has been deleted.",
+}
+
 /** The request and the response of an attempt. */
 export function AttemptDetails({
   webhookId,
@@ -59,8 +65,7 @@ function RequestShown({ request, bytes }: { readonly request: Request; readonly 
       <CodeBlock what="the request's headers" text={`${method} ${url}\n${headerText(headers)}`} maxHeight="220px" />
       {body === undefined ? (
         <Muted>
-          The body of {countText(bytes)} bytes is not available:{" "}
-          {why === "damaged" ? "the stored post is damaged." : "retention deleted the match."}
+          The body of {countText(bytes)} bytes is not available: {reasons[why ?? ""] ?? "retention deleted the match."}
         </Muted>
       ) : (
         <CodeBlock what="the request's body" text={indented(body)} />

@@ -239,7 +239,7 @@ describe("a match that fails", () => {
     expect(await links.state(webhook)).toMatchObject({
       position: 3,
       lag: 0,
-      total: { delivered: 2, retrying: 0, dead_letters: 1, expired: 0, missed: 0 },
+      total: { delivered: 2, retrying: 0, dead_letters: 1, expired: 0, missed: 0, withdrawn: 0 },
     })
     await clock.advance(3_600_000)
     expect(running.outbound.received).toHaveLength(5)

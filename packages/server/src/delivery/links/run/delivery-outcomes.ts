@@ -47,12 +47,13 @@ export class DeliveryOutcomes {
     this.#link = link
   }
 
-  /** An attempt has ended: its match is delivered, a dead letter, or a retry. */
+  /** An attempt has ended: its match is delivered, withdrawn, a dead letter, or a retry. */
   note(delivery: Delivery, result: AttemptResult): void {
     const { webhookId, memory } = this.#link
     const { breaker } = memory.endpoint
     const wasDown = breaker.isDown
     if (result.outcome === "delivered") this.#noteDelivered(delivery)
+    else if (result.outcome === "post_deleted") this.#noteWithdrawn(delivery)
     else this.#noteFailed(delivery, result)
     this.#scheduleProbe()
     const { isDown } = breaker
@@ -79,6 +80,13 @@ export class DeliveryOutcomes {
     memory.endpoint.breaker.noteDelivered({ hasFailedBefore: delivery.failures > 0 })
     pending.remove(delivery)
     cursor.deliver(delivery.seq)
+  }
+
+  /** Says nothing about the endpoint. */
+  #noteWithdrawn(delivery: Delivery): void {
+    const { cursor, pending } = this.#link
+    pending.remove(delivery)
+    cursor.withdraw(delivery.seq)
   }
 
   #noteFailed(delivery: Delivery, result: AttemptResult): void {

@@ -29,6 +29,7 @@ export class LinkCursor {
   #dead: DeadMatch[] = []
   /** Deliveries since the last take. */
   #delivered = 0
+  #withdrawn = 0
   /** Matches that were finished since `beginReread`, while the store's retries are read. */
   #finished: Set<MatchSeq> | undefined
 
@@ -71,6 +72,12 @@ export class LinkCursor {
     this.#finish(seq)
   }
 
+  /** Instead of a delivery: the match's post is deleted. */
+  withdraw(seq: MatchSeq): void {
+    this.#withdrawn += 1
+    this.#finish(seq)
+  }
+
   /** Instead of a delivery. */
   deadLetter(dead: DeadMatch): void {
     this.#dead.push(dead)
@@ -108,11 +115,12 @@ export class LinkCursor {
       this.#unsaved.delete(seq)
       this.#saved.add(seq)
     }
-    const [settled, dead, delivered] = [this.#settled, this.#dead, this.#delivered]
+    const [settled, dead, delivered, withdrawn] = [this.#settled, this.#dead, this.#delivered, this.#withdrawn]
     this.#settled = []
     this.#dead = []
     this.#delivered = 0
-    return { position, retries, settled, dead, delivered }
+    this.#withdrawn = 0
+    return { position, retries, settled, dead, delivered, ...(withdrawn > 0 && { withdrawn }) }
   }
 
   #resume(seq: MatchSeq): void {

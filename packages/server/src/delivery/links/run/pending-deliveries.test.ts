@@ -5,7 +5,7 @@ import { PendingBytes, PendingDeliveries, type Delivery } from "./pending-delive
 const megabyte = new Uint8Array(1_048_576)
 
 function delivery(body: Uint8Array | undefined = megabyte): Delivery {
-  return { seq: 1 as MatchSeq, body, failures: 0, tries: 0, dueAtMs: 0 }
+  return { seq: 1 as MatchSeq, body, isDeleted: false, readAtMs: 0, failures: 0, tries: 0, dueAtMs: 0 }
 }
 
 test("a link that has ended releases its pending bytes", () => {

@@ -3,8 +3,11 @@ import type { AppId, MatchSeq } from "../../../model/ids.ts"
 /** A match on its way to an endpoint, from when it is taken from the log until it is delivered or a dead letter. */
 export interface Delivery {
   readonly seq: MatchSeq
-  /** The same over every attempt. Absent when the entry is damaged. */
+  /** The same over every attempt. Absent when the entry is damaged, or its post deleted. */
   readonly body: Uint8Array | undefined
+  readonly isDeleted: boolean
+  /** When the entry was read, by the monotonic clock. */
+  readonly readAtMs: number
   /** Failures that count against the match; 0 when none has failed. */
   failures: number
   /** Failed attempts, which determine the next delay. */

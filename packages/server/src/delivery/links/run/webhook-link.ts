@@ -23,6 +23,7 @@
  */
 import { selectionOfQuery } from "../../../model/link-query.ts"
 import type { LinkProgress, LinkToDeliver, RetryEntry } from "../../../model/link.ts"
+import type { MatchSeq } from "../../../model/ids.ts"
 import type { MatchEntry } from "../../../model/match.ts"
 import type { PostShape } from "../../../model/post.ts"
 import { shapeFor } from "../../../model/render-post.ts"
@@ -54,6 +55,9 @@ export interface WebhookLinkDeps extends LinkSenderDeps, DeliveryOutcomesDeps {
 
 /** Entries read at a time, unless nothing is delivered. */
 const batchMax = 100
+
+/** A delivery that was read so long ago is looked up before it is sent, as each retry is: its post may have been deleted. Ours. */
+const readAgainMs = 1_000
 
 const stopped = Symbol("stopped")
 
@@ -276,7 +280,8 @@ export class WebhookLink implements ProgressSource {
 
   #delivery(entry: MatchEntry, failures: number, dueAtMs: number): Delivery {
     const body = this.#sender.render(entry)
-    const delivery = { seq: entry.seq, body, failures, tries: failures, dueAtMs }
+    const read = { isDeleted: entry.isDeleted === true, readAtMs: this.#deps.clock.monotonicMs() }
+    const delivery = { seq: entry.seq, body, ...read, failures, tries: failures, dueAtMs }
     this.#pending.add(delivery)
     return delivery
   }
@@ -286,12 +291,15 @@ export class WebhookLink implements ProgressSource {
     const { seq, body } = delivery
     this.#slotsTaken += 1
     try {
-      if (body === undefined) {
+      if (delivery.isDeleted) {
+        this.#outcomes.note(delivery, this.#sender.withdraw(seq))
+      } else if (body === undefined) {
         this.#outcomes.note(delivery, this.#sender.refuseDamaged(seq))
       } else {
         this.#endpoint.rate.note(this.#deps.clock.monotonicMs())
         this.#inFlight += 1
-        const result = await this.#sender.send(seq, body)
+        const isDeletedNow = this.#isToBeLookedUp(delivery) && (await this.#isDeletedNow(seq))
+        const result = isDeletedNow ? this.#sender.withdraw(seq) : await this.#sender.send(seq, body)
         this.#inFlight -= 1
         this.#outcomes.note(delivery, result)
         if (result.outcome === "gone") await this.#invalidateWebhook()
@@ -305,6 +313,15 @@ export class WebhookLink implements ProgressSource {
     // Attempts in flight may be saved with it, as long as enough others can be sent meanwhile.
     if (this.#ending.signal.aborted || this.#unsaved * 2 >= this.#schedule.slots) saves.flushNow()
     this.pump()
+  }
+
+  /** Whether the post of a delivery may have been deleted since it was read. */
+  #isToBeLookedUp({ readAtMs, tries }: Delivery): boolean {
+    return tries > 0 || this.#deps.clock.monotonicMs() - readAtMs >= readAgainMs
+  }
+
+  async #isDeletedNow(seq: MatchSeq): Promise<boolean> {
+    return (await this.#deps.store.match(this.#link.appId, seq, "core"))?.isDeleted === true
   }
 
   /** The endpoint wants no more deliveries until its app has validated the webhook again. */

@@ -15,6 +15,9 @@ import { StoreTooNew } from "../../store-faults.ts"
 import type { ClusterSettings } from "./connections.ts"
 import { ClusterDatabase, type WriteTransaction } from "./database.ts"
 
+/** A number that only deletions take an advisory lock of: "delete" in ASCII. */
+const deletionsLock = "110386840822885"
+
 const steps: readonly string[] = [
   `
   CREATE TABLE apps (
@@ -408,6 +411,57 @@ const steps: readonly string[] = [
   -- Those of the posts that are here already are taken with their users, once more.
   DELETE FROM user_fill;
   INSERT INTO user_fill SELECT max(id) FROM posts HAVING max(id) IS NOT NULL;
+  `,
+  `
+  -- Posts whose envelopes hold other posts, or that repost them. Derived of the envelopes.
+  CREATE TABLE shown_posts (
+    post_id bigint NOT NULL,
+    shown_id bigint NOT NULL,
+    is_repost boolean NOT NULL,
+    PRIMARY KEY (post_id, shown_id)
+  );
+  CREATE INDEX shown_posts_by_shown ON shown_posts (shown_id);
+  -- What posts show is taken, like their users, from those that were stored before this version.
+  DELETE FROM user_fill;
+  INSERT INTO user_fill SELECT max(id) FROM posts HAVING max(id) IS NOT NULL;
+
+  -- Posts and users that are not stored again.
+  CREATE TABLE deletions (
+    seq bigint PRIMARY KEY,
+    kind text NOT NULL,
+    id bigint NOT NULL,
+    author_id bigint,
+    at_ms bigint NOT NULL,
+    -- Whether something of it may still be stored.
+    is_pending boolean NOT NULL DEFAULT true,
+    UNIQUE (kind, id)
+  );
+  CREATE INDEX pending_deletions ON deletions (seq) WHERE is_pending;
+  -- One row: the number of the newest deletion, which may be forgotten.
+  CREATE TABLE last_deletion (last_seq bigint NOT NULL);
+  INSERT INTO last_deletion VALUES (0);
+
+  -- Taken by a deletion: it waits for the appends that run.
+  CREATE FUNCTION lock_deletions() RETURNS void LANGUAGE sql VOLATILE AS
+    'SELECT pg_advisory_xact_lock(${deletionsLock})';
+  -- Taken by what a deletion waits for.
+  CREATE FUNCTION share_deletions() RETURNS void LANGUAGE sql VOLATILE AS
+    'SELECT pg_advisory_xact_lock_shared(${deletionsLock})';
+  -- Asked by an append, within the lock that it shares with others. Each statement of a function that is volatile sees
+  -- what has been committed before it begins.
+  CREATE FUNCTION deleted_among(posts bigint[], users bigint[]) RETURNS TABLE (kind text, id bigint)
+  LANGUAGE plpgsql VOLATILE AS $$
+  BEGIN
+    PERFORM share_deletions();
+    RETURN QUERY
+      SELECT deletions.kind, deletions.id FROM deletions WHERE deletions.kind = 'post' AND deletions.id = ANY (posts)
+      UNION ALL
+      SELECT deletions.kind, deletions.id FROM deletions WHERE deletions.kind = 'user' AND deletions.id = ANY (users);
+  END
+  $$;
+
+  -- Matches whose posts were deleted before they were delivered.
+  ALTER TABLE links ADD COLUMN withdrawn bigint NOT NULL DEFAULT 0;
   `,
 ]
 

@@ -41,11 +41,21 @@ async function updateLinks(transaction: WriteTransaction, changes: readonly Chan
   await transaction.run(
     `UPDATE links SET position = change.position, delivered = links.delivered + change.delivered,
        retries = links.retries + change.retries, dead_letters = links.dead_letters + change.dead_letters,
-       expired = links.expired + change.expired, redeliveries = links.redeliveries + change.redeliveries
-     FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[])
-       AS change (id, position, delivered, retries, dead_letters, expired, redeliveries)
+       expired = links.expired + change.expired, withdrawn = links.withdrawn + change.withdrawn,
+       redeliveries = links.redeliveries + change.redeliveries
+     FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[])
+       AS change (id, position, delivered, retries, dead_letters, expired, withdrawn, redeliveries)
      WHERE links.id = change.id`,
-    ...columnsOf(rows, ["id", "position", "delivered", "retriesBy", "deadLettersBy", "expired", "redeliveries"]),
+    ...columnsOf(rows, [
+      "id",
+      "position",
+      "delivered",
+      "retriesBy",
+      "deadLettersBy",
+      "expired",
+      "withdrawn",
+      "redeliveries",
+    ]),
   )
 }
 

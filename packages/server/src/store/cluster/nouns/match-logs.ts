@@ -12,7 +12,7 @@ import type { MatchEntry, MatchOfPost, PostMatch } from "../../../model/match.ts
 import type { AcceptedPost, PostShape } from "../../../model/post.ts"
 import { crashPoint } from "../../../runtime/crash-points.ts"
 import { matchesOfPostMax } from "../../bounds.ts"
-import { entryOf, stretchOf, type LogRow, type MatchRow } from "../../rows/match-entry.ts"
+import { deletedRules, entryOf, stretchOf, type LogRow, type MatchRow } from "../../rows/match-entry.ts"
 import { readStoredRules, storedRules } from "../../stored-rules.ts"
 import type { MatchRange, TrimmedLog } from "../../port/match-log.ts"
 import {
@@ -142,10 +142,12 @@ async function readMatchesOfPost(
 ): Promise<readonly MatchOfPost[]> {
   const rows = await queries.rows<Omit<MatchOfPost, "rulesJson" | "rulesOmitted"> & { readonly rules: string }>(
     `SELECT ${columnsAs("matches", "app_id, seq, at_ms, rules")} FROM matches
-     WHERE post_id = $1 AND ($2::bigint IS NULL OR app_id = $2) AND ${isKept} ORDER BY app_id, seq LIMIT $3`,
+     WHERE post_id = $1 AND ($2::bigint IS NULL OR app_id = $2) AND rules <> $4 AND ${isKept}
+     ORDER BY app_id, seq LIMIT $3`,
     id,
     appId ?? null,
     matchesOfPostMax,
+    deletedRules,
   )
   return rows.map(({ rules, ...row }) => ({ ...row, ...readStoredRules(rules) }))
 }

@@ -235,6 +235,7 @@ async function dropPosts(transaction: WriteTransaction, partition: Partition, be
   if (posts === undefined || (posts.newestMs ?? 0) >= beforeMs) return 0
   await transaction.script(`DROP TABLE ${name}`)
   await forgetChainsWithin(transaction, from, to)
+  await transaction.run("DELETE FROM shown_posts WHERE post_id >= $1 AND post_id < $2", from, to)
   if (posts.count > 0) await addToTotals(transaction, "posts_trimmed", posts.count)
   return posts.count
 }

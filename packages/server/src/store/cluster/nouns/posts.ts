@@ -11,6 +11,8 @@ import type { Queries, WriteTransaction } from "../connection/database.ts"
 import { textArray } from "../connection/text-array.ts"
 import { currentEra } from "./arrivals.ts"
 import { isSuperseded, saveChains } from "./edits.ts"
+import { withoutDeleted } from "../../ledger/deletions.ts"
+import { deletedIdsOf, noteShown } from "./deletions.ts"
 import { saveUsers } from "./users.ts"
 
 /** Most rows that one statement of a long read returns. Ours: some milliseconds. */
@@ -195,15 +197,19 @@ function isFiltered({ excludeReplies, excludeReposts, startMs, endMs }: UserPost
 }
 
 /**
- * Inserts posts and the users that they show, and returns the ids of those that were not stored yet. The first of
- * several posts with the same id is stored.
+ * Inserts posts and the users that they show, and returns the ids of those that were not stored yet and are not deleted.
+ * The first of several posts with the same id is stored.
  */
 export async function insertPosts(
   transaction: WriteTransaction,
   posts: readonly AcceptedPost[],
 ): Promise<ReadonlySet<PostId>> {
+  const deleted = await deletedIdsOf(transaction, posts)
   const byId = new Map<PostId, AcceptedPost>()
-  for (const post of posts) if (!byId.has(post.id)) byId.set(post.id, post)
+  for (const post of posts) {
+    const kept = deleted === undefined ? post : withoutDeleted(post, deleted)
+    if (kept !== undefined && !byId.has(post.id)) byId.set(post.id, kept)
+  }
   const given = [...byId.values()]
   // By id, so that of two transactions with the same posts one waits for the other, and never each for the other.
   const inserted = await transaction.rows<{ id: PostId }>(
@@ -218,6 +224,7 @@ export async function insertPosts(
   )
   const newIds = new Set(inserted.map(({ id }) => id))
   const newPosts = given.filter(({ id }) => newIds.has(id))
+  await noteShown(transaction, newPosts)
   await insertUsers(transaction, newPosts)
   await saveUsers(transaction, newPosts)
   await saveChains(transaction, newPosts)

@@ -4,7 +4,7 @@ import type { AppId, ReplayId } from "../../../model/ids.ts"
 import type { PostShape } from "../../../model/post.ts"
 import { isSearchOver, type Replay } from "../../../model/replay.ts"
 import { endedReplaysMax } from "../../bounds.ts"
-import { entryOf, type MatchRow } from "../../rows/match-entry.ts"
+import { deletedRules, entryOf, type MatchRow } from "../../rows/match-entry.ts"
 import { columnsOf } from "../../rows/record.ts"
 import { backfillRowsOf, replayColumns, replayOf, replayValuesOf, type ReplayRow } from "../../rows/replay.ts"
 import { LeaseLost } from "../../store-faults.ts"
@@ -50,7 +50,7 @@ export function createReplayReads(queries: Queries): ReplayReads {
 
     async backfillMatches({ id, after, limit, bytesMax, shape }) {
       const rows = await queries.rows<MatchRow>(foundSql[shape], id, after, limit, bytesMax)
-      return rows.map(entryOf)
+      return rows.map((row) => entryOf(row.post === null ? { ...row, rules: deletedRules } : row))
     },
   }
 }

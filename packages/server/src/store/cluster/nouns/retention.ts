@@ -295,6 +295,7 @@ async function trimPostRows(
 
 async function deletePosts(transaction: WriteTransaction, ids: readonly PostId[]): Promise<number> {
   const deleted = await transaction.run("DELETE FROM posts WHERE id = ANY ($1::bigint[])", ids)
+  await transaction.run("DELETE FROM shown_posts WHERE post_id = ANY ($1::bigint[])", ids)
   if (deleted > 0) await addToTotals(transaction, "posts_trimmed", deleted)
   await forgetChains(transaction, ids)
   return deleted

@@ -2,6 +2,7 @@
 import type { PostId, UserId } from "../../../model/ids.ts"
 import type { AcceptedPost } from "../../../model/post.ts"
 import { saveChains } from "./edits.ts"
+import { takeShown } from "./deletions.ts"
 import { idEdgeOf } from "../../id-bounds.ts"
 import {
   newestUsers,
@@ -14,7 +15,13 @@ import {
 import type { FoundUser, UserReads, UserWrites } from "../../port/user-store.ts"
 import { columnsOf } from "../../rows/record.ts"
 import { foundUser, prefixEnd, wordsScanOf, type UserObjectRow, type WordRow } from "../../rows/user.ts"
-import { columnsAs, type ClusterDatabase, type Queries, type WriteTransaction } from "../connection/database.ts"
+import {
+  columnsAs,
+  type ClusterDatabase,
+  type Queries,
+  type WriteTransaction,
+  type WriteContext,
+} from "../connection/database.ts"
 import { textArray } from "../connection/text-array.ts"
 
 const selected = columnsAs("user_objects", "id, username, object")
@@ -130,12 +137,13 @@ async function replaceWords(
 }
 
 /** The writes of users. */
-export function createUserWrites(database: ClusterDatabase): UserWrites {
+export function createUserWrites(database: ClusterDatabase, { clock }: WriteContext): UserWrites {
   return {
     takeUsers: (posts, upTo) =>
       database.write(async (transaction) => {
         await saveUsers(transaction, posts)
         await saveChains(transaction, posts)
+        await takeShown(transaction, posts, clock.nowMs())
         if (upTo === undefined) await transaction.run("DELETE FROM user_fill")
         // Another process may be further.
         else await transaction.run("UPDATE user_fill SET up_to = $1 WHERE up_to > $1", upTo)

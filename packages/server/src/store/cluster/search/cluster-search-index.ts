@@ -138,6 +138,25 @@ class ClusterSearchIndex implements SearchIndex {
     return counts
   }
 
+  async replace(posts: readonly IndexedPost[]): Promise<void> {
+    const byId = new Map(posts.map((post) => [post.id, post]))
+    await this.#database.write(async (transaction) => {
+      await lockIndex(transaction, this.#version)
+      for (const [from, ids] of groupByPartition(await this.#partitions(transaction), [...byId.keys()])) {
+        const table = this.#tableOf(from)
+        await transaction.rowsOnce(
+          `UPDATE ${table} SET terms = array_to_tsvector(string_to_array(tokens, ' '))
+           FROM unnest($1::bigint[], $2::text[]) AS given (id, tokens) WHERE ${table}.id = given.id`,
+          ids,
+          textArray(ids.map((id) => (byId.get(id)?.terms ?? []).map(tokenOf).join(" "))),
+        )
+      }
+    })
+  }
+
+  /** PostgreSQL frees the space of deleted rows by itself. */
+  async eraseRemoved(): Promise<void> {}
+
   async remove(ids: readonly PostId[]): Promise<void> {
     for (const [from, group] of groupByPartition(await this.#partitions(), ids)) {
       await this.#removeFrom(from, "id = ANY ($1::bigint[])", group)

@@ -2,6 +2,7 @@
 import type { AppId, LinkId, MatchSeq, PostId } from "../../../model/ids.ts"
 import { auditSql, damageMax, faultOf, wrongCountsOf, type LinkCountsRow } from "../../rows/audit-faults.ts"
 import { StoreUnavailable } from "../../store-faults.ts"
+import { deletedRules } from "../../rows/match-entry.ts"
 import type { StoreAudit } from "../../store-audit.ts"
 import { columnsAs, type ClusterDatabase, type Queries, type WriteTransaction } from "../connection/database.ts"
 import { tallies } from "../nouns/links.ts"
@@ -77,7 +78,7 @@ const tables = [
   ..."user_objects user_words user_fill edit_versions ended_sessions known_time log_epochs database_identity".split(
     " ",
   ),
-  ..."search_indexes search_partitions".split(" "),
+  ..."search_indexes search_partitions shown_posts deletions last_deletion".split(" "),
 ]
 
 async function missingTables(queries: Queries): Promise<readonly string[]> {
@@ -91,9 +92,10 @@ async function missingTables(queries: Queries): Promise<readonly string[]> {
 async function matchesWithoutPost(queries: Queries): Promise<readonly string[]> {
   const found = await queries.rows<{ appId: AppId; seq: MatchSeq; postId: PostId }>(
     `SELECT ${columnsAs("matches", "app_id, seq, post_id")} FROM matches
-     WHERE NOT EXISTS (SELECT 1 FROM posts WHERE posts.id = matches.post_id) AND ${isKept}
+     WHERE NOT EXISTS (SELECT 1 FROM posts WHERE posts.id = matches.post_id) AND rules <> $2 AND ${isKept}
      ORDER BY app_id, seq LIMIT $1`,
     damageMax,
+    deletedRules,
   )
   return found.map(faultOf.missingPost)
 }

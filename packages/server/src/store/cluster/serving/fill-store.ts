@@ -182,6 +182,7 @@ async function setNumbers(transaction: WriteTransaction, { numbers }: StoredRows
   await transaction.run("UPDATE given_ids SET last_id = $1", lastId)
   if (knownTime !== undefined) await replaceKnownTime(transaction, knownTime)
   await transaction.run("UPDATE rule_history SET last_seq = $1", lastRuleChange)
+  await transaction.run("UPDATE last_deletion SET last_seq = (SELECT coalesce(max(seq), 0) FROM deletions)")
   await transaction.rows(
     "SELECT setval(pg_get_serial_sequence('dead_letters', 'id'), greatest($1::bigint, 1), $1::bigint > 0)",
     lastDeadLetter,

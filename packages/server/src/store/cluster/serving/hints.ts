@@ -49,6 +49,7 @@ export class HintSender {
   readonly #sender: string
   readonly #apps = new Set<AppId>()
   #hasControl = false
+  #hasDeletions = false
   #isSending = false
 
   constructor(queries: Queries, sender: string) {
@@ -59,6 +60,7 @@ export class HintSender {
   send(changes: readonly StoreChange[]): void {
     for (const change of changes) {
       if (change.kind === "control") this.#hasControl = true
+      else if (change.kind === "deletions") this.#hasDeletions = true
       else for (const appId of change.appIds ?? []) this.#apps.add(appId)
     }
     if (!this.#isSending) void this.#sendAll()
@@ -66,14 +68,16 @@ export class HintSender {
 
   async #sendAll(): Promise<void> {
     this.#isSending = true
-    while (this.#hasControl || this.#apps.size > 0) {
+    while (this.#hasControl || this.#hasDeletions || this.#apps.size > 0) {
       const messages: string[] = []
       if (this.#hasControl) messages.push("c")
+      if (this.#hasDeletions) messages.push("d")
       if (this.#apps.size > 0) {
         const apps = [...this.#apps].join(",")
         messages.push(apps.length > appBytesMax ? "m:*" : `m:${apps}`)
       }
       this.#hasControl = false
+      this.#hasDeletions = false
       this.#apps.clear()
       const payloads = messages.map((message) => `${this.#sender} ${message}`)
       // A hint that cannot be sent is lost, and readers poll.
@@ -137,6 +141,7 @@ function changeOf(payload: string | undefined, ownSender: string): StoreChange |
   const [, sender, message = ""] = /^(\S+) (.*)$/.exec(payload ?? "") ?? []
   if (sender === undefined || sender === ownSender) return undefined
   if (message === "c") return { kind: "control" }
+  if (message === "d") return { kind: "deletions" }
   if (message === "m:*") return { kind: "matches" }
   if (!message.startsWith("m:")) return undefined
   return {

@@ -6,6 +6,7 @@ import { createAttemptReads } from "../nouns/attempts.ts"
 import type { Queries } from "../connection/database.ts"
 import { createDeadLetterReads } from "../nouns/dead-letters.ts"
 import { createEditReads } from "../nouns/edits.ts"
+import { createDeletionReads } from "../nouns/deletions.ts"
 import { createKnownTimeReads } from "../nouns/known-time.ts"
 import { lastId } from "../connection/last-id.ts"
 import { createLinkReads } from "../nouns/links.ts"
@@ -36,6 +37,7 @@ export function createReads(queries: Queries): StoreReads {
     ...createPostReads(queries),
     ...createArrivalReads(queries),
     ...createEditReads(queries),
+    ...createDeletionReads(queries),
     ...createUserReads(queries),
     ...createKnownTimeReads(queries),
     // PostgreSQL checks its pages itself, so no row is found damaged here.

@@ -6,6 +6,7 @@ import type { ClusterDatabase, WriteContext } from "../connection/database.ts"
 import { createDeadLetterWrites } from "../nouns/dead-letters.ts"
 import { createKnownTimeWrites } from "../nouns/known-time.ts"
 import { createLinkWrites } from "../nouns/links.ts"
+import { createDeletionWrites } from "../nouns/deletions.ts"
 import { createEpochWrites } from "../nouns/log-epochs.ts"
 import { createAppend } from "../nouns/match-logs.ts"
 import { createProgressWrites } from "../nouns/progress.ts"
@@ -19,7 +20,7 @@ import { createWebhookWrites } from "../nouns/webhooks.ts"
 
 /**
  * The writes of a store. A write that locks rows of several tables does so in this order, and by id within a table, so
- * that two seldom wait for each other: rule_history, apps, webhooks, posts, users, user_objects, match_logs, links, then
+ * that two seldom wait for each other: the lock of deletions, rule_history, apps, webhooks, posts, users, user_objects, match_logs, links, then
  * what belongs to links.
  */
 export function createWrites(database: ClusterDatabase, context: WriteContext): StoreWrites {
@@ -35,7 +36,8 @@ export function createWrites(database: ClusterDatabase, context: WriteContext): 
     ...createRedeliveryWrites(database),
     ...createReplayWrites(database),
     ...createAppend(database),
-    ...createUserWrites(database),
+    ...createDeletionWrites(database),
+    ...createUserWrites(database, context),
     ...createEpochWrites(database),
     ...createRetentionWrites(database, context),
     ...createKnownTimeWrites(database),

@@ -85,6 +85,10 @@ const checkedTables = {
     columns: "id, username, seen_at_ms, fingerprint, object",
     name: "'user ' || user_objects.id",
   },
+  deletions: {
+    columns: "kind, id, author_id, at_ms",
+    name: "'the deletion of ' || deletions.kind || ' ' || deletions.id",
+  },
   given_ids: { columns: "one, last_id", name: "'the last id that was given'" },
 } as const satisfies Readonly<Record<string, CheckedTable>>
 

@@ -3,7 +3,7 @@ import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { StoreDamaged, StoreFull } from "../../store-faults.ts"
 import { defineRowChecksum } from "./checked-rows.ts"
-import { checkpointPages, pageBytes } from "./log-checkpoints.ts"
+import { busyMs, checkpointPages, pageBytes } from "./log-checkpoints.ts"
 import { beginEpochOfCopy } from "../nouns/log-epochs.ts"
 import { migrate } from "./migrations.ts"
 import { damagedSchema } from "./schema.ts"
@@ -16,9 +16,6 @@ export const storeName = "sluice.db"
 export function storeFile(directory: string): string {
   return join(directory, storeName)
 }
-
-/** How long a statement waits for another process that writes, such as `sluice app create`. Ours. */
-const busyMs = 5_000
 
 /**
  * The connection that writes. WAL, so that readers are never held up; `synchronous=FULL`, so that a commit that
@@ -35,6 +32,8 @@ export function openForWriting(file: string, { cacheBytes = defaultCacheBytes } 
     db.exec("PRAGMA synchronous = FULL")
     db.exec(`PRAGMA wal_autocheckpoint = ${checkpointPages(db).commit}`)
     db.exec("PRAGMA foreign_keys = ON")
+    // SQLite overwrites deleted rows, also in pages that it gives back: a deleted post leaves no bytes behind.
+    db.exec("PRAGMA secure_delete = ON")
     boundCache(db, cacheBytes)
     writeBack(db)
     migrate(db)

@@ -9,6 +9,7 @@
  * Measured.
  */
 import type { DatabaseSync } from "node:sqlite"
+import { withStoreFaults } from "./sqlite-faults.ts"
 import { prepare, type Statement } from "./statements.ts"
 
 /**
@@ -38,13 +39,20 @@ interface CheckpointRow {
   readonly checkpointed: number
 }
 
+/** How long a statement waits for another process that writes, such as `sluice app create`. Ours. */
+export const busyMs = 5_000
+
 /** The checkpoints of one connection. */
 export class LogCheckpoints {
   readonly #lengths: Statement<CheckpointRow>
   readonly #carryOver: Statement<CheckpointRow>
+  readonly #empty: Statement<{ readonly busy: number }>
+  readonly #db: DatabaseSync
   readonly #carriedPages: number
 
   constructor(db: DatabaseSync) {
+    this.#db = db
+    this.#empty = prepare<{ busy: number }>(db, "PRAGMA wal_checkpoint(TRUNCATE)")
     this.#lengths = prepare<CheckpointRow>(db, "PRAGMA wal_checkpoint(NOOP)")
     this.#carryOver = prepare<CheckpointRow>(db, "PRAGMA wal_checkpoint(PASSIVE)")
     this.#carriedPages = checkpointPages(db).carried
@@ -58,5 +66,20 @@ export class LogCheckpoints {
     const { log = 0, checkpointed = 0 } = this.#lengths.get() ?? {}
     if (log - checkpointed < (hasRoom ? this.#carriedPages : 1)) return
     this.#carryOver.get()
+  }
+
+  /**
+   * Carries all of the log over and cuts its file to nothing, so that it holds no page as it was before. Returns false when
+   * a reader still needs a part of it: the writer does not wait for it. Throws a fault of the store.
+   */
+  emptyLog(): boolean {
+    return withStoreFaults(() => {
+      this.#db.exec("PRAGMA busy_timeout = 0")
+      try {
+        return this.#empty.get()?.busy === 0
+      } finally {
+        this.#db.exec(`PRAGMA busy_timeout = ${busyMs}`)
+      }
+    })
   }
 }

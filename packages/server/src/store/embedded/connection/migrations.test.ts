@@ -170,6 +170,9 @@ test("outcomes of a store from before their renaming have their present names, a
       DROP TABLE user_words;
       DROP TABLE user_fill;
       DROP TABLE edit_versions;
+      DROP TABLE shown_posts;
+      DROP TABLE deletions;
+      ALTER TABLE links DROP COLUMN withdrawn;
       ALTER TABLE tokens DROP COLUMN user_id;
       UPDATE tokens SET checksum = row_checksum(hash, kind, app_id, created_at_ms);
       DROP TABLE backfill_matches;

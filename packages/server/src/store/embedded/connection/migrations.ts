@@ -405,6 +405,36 @@ const steps: readonly string[] = [
   DELETE FROM user_fill;
   INSERT INTO user_fill SELECT max(id) FROM posts HAVING max(id) IS NOT NULL;
   `,
+  `
+  -- Posts whose envelopes hold other posts, or that repost them. Derived of the envelopes.
+  CREATE TABLE shown_posts (
+    post_id INTEGER NOT NULL,
+    shown_id INTEGER NOT NULL,
+    is_repost INTEGER NOT NULL,
+    PRIMARY KEY (post_id, shown_id)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX shown_posts_by_shown ON shown_posts (shown_id, post_id, is_repost);
+  -- What posts show is taken, like their users, from those that were stored before this version.
+  DELETE FROM user_fill;
+  INSERT INTO user_fill SELECT max(id) FROM posts HAVING max(id) IS NOT NULL;
+
+  -- Posts and users that are not stored again.
+  CREATE TABLE deletions (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    kind TEXT NOT NULL,
+    id INTEGER NOT NULL,
+    author_id INTEGER,
+    at_ms INTEGER NOT NULL,
+    -- Whether something of it may still be stored.
+    is_pending INTEGER NOT NULL DEFAULT 1,
+    checksum INTEGER NOT NULL,
+    UNIQUE (kind, id)
+  ) STRICT;
+  CREATE INDEX pending_deletions ON deletions (seq) WHERE is_pending;
+
+  -- Matches whose posts were deleted before they were delivered.
+  ALTER TABLE links ADD COLUMN withdrawn INTEGER NOT NULL DEFAULT 0;
+  `,
 ]
 
 /**

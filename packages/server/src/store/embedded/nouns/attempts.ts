@@ -1,7 +1,9 @@
 /** The attempt history: of each link a ring of the newest attempts. */
+import type { Attempt } from "../../../model/attempt.ts"
 import type { AttemptReads, AttemptWrites } from "../../port/attempt-store.ts"
 import type { DatabaseSync } from "node:sqlite"
 import { attemptColumns, attemptOf, jsonOrNull, type AttemptRow } from "../../rows/attempt.ts"
+import { deletedRules } from "../../rows/match-entry.ts"
 import { insertChecked, isWhole } from "../connection/checked-rows.ts"
 import { epochOf } from "../../rows/log-epoch.ts"
 import { columnsAs, prepare } from "../connection/statements.ts"
@@ -30,7 +32,16 @@ export function createAttemptWrites(db: DatabaseSync): SyncWrites<AttemptWrites>
     "UPDATE links SET attempts = attempts + ? WHERE id = ? RETURNING attempts",
   )
   const insert = prepare(db, insertChecked("attempts", "INSERT OR REPLACE"))
+  const isPostDeleted = prepare(
+    db,
+    `SELECT 1 FROM links JOIN matches ON matches.app_id = links.app_id
+     WHERE links.id = ? AND matches.seq = ? AND matches.rules = '${deletedRules}'`,
+  )
   const shrinkRing = prepare(db, "DELETE FROM attempts WHERE link_id = ? AND slot >= ?")
+  const responseOf = ({ linkId, seq, response }: Attempt): Attempt["response"] => {
+    const isKept = response === undefined || isPostDeleted.get(BigInt(linkId), seq) === undefined
+    return isKept ? response : undefined
+  }
   return {
     recordAttempts(attempts, { keptPerLink }) {
       if (keptPerLink < 1) return
@@ -54,7 +65,7 @@ export function createAttemptWrites(db: DatabaseSync): SyncWrites<AttemptWrites>
             attempt.bytes,
             attempt.error ?? null,
             jsonOrNull(attempt.signatures),
-            jsonOrNull(attempt.response),
+            jsonOrNull(responseOf(attempt)),
           )
         }
       }

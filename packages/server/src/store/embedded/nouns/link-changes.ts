@@ -57,7 +57,10 @@ export function prepareLinkChange(db: DatabaseSync): (linkId: LinkId, appId: App
     `UPDATE links SET position = ?, delivered = delivered + ?, retries = retries + ?, dead_letters = dead_letters + ?
      WHERE id = ?`,
   )
-  const countRest = prepare(db, "UPDATE links SET expired = expired + ?, redeliveries = redeliveries + ? WHERE id = ?")
+  const countRest = prepare(
+    db,
+    `UPDATE links SET expired = expired + ?, withdrawn = withdrawn + ?, redeliveries = redeliveries + ? WHERE id = ?`,
+  )
   const deleteSpared = prepareDeleteSpared(db)
   return (linkId, appId, change) => {
     const [link, app] = [BigInt(linkId), BigInt(appId)]
@@ -67,9 +70,9 @@ export function prepareLinkChange(db: DatabaseSync): (linkId: LinkId, appId: App
     for (const { seq, failures, outcome, status, error, deadLetteredAtMs } of change.dead) {
       insertDead.run(app, link, seq, failures, outcome, status ?? null, error ?? null, deadLetteredAtMs)
     }
-    const { position, delivered, retriesBy, deadLettersBy, expired, redeliveries } = change
+    const { position, delivered, retriesBy, deadLettersBy, expired, withdrawn, redeliveries } = change
     updateLink.run(position, delivered, retriesBy, deadLettersBy, link)
-    if (expired + redeliveries > 0) countRest.run(expired, redeliveries, link)
+    if (expired + withdrawn + redeliveries > 0) countRest.run(expired, withdrawn, redeliveries, link)
     for (const seq of change.freed) deleteSpared(app, seq)
   }
 }

@@ -9,7 +9,7 @@ import type { AppId, MatchSeq, PostId } from "../../../model/ids.ts"
 import type { MatchEntry, MatchOfPost } from "../../../model/match.ts"
 import type { PostShape } from "../../../model/post.ts"
 import { matchesOfPostMax } from "../../bounds.ts"
-import { entryOf, stretchOf, type LogRow, type MatchRow } from "../../rows/match-entry.ts"
+import { deletedRules, entryOf, stretchOf, type LogRow, type MatchRow } from "../../rows/match-entry.ts"
 import type { MatchRange } from "../../port/match-log.ts"
 import { readStoredRules } from "../../stored-rules.ts"
 import { matchChecksum, textChecksum } from "../connection/checksums.ts"
@@ -96,7 +96,7 @@ export function prepareMatchesOfPost(db: DatabaseSync): (id: PostId, appId?: App
   const entries = prepare<CheckedMatchRow & { readonly appId: AppId; readonly rules: string; readonly atMs: number }>(
     db,
     `SELECT ${columnsAs("matches", "app_id, seq, post_id, at_ms, rules, checksum")} FROM matches
-     WHERE post_id = ?1 AND (?2 IS NULL OR app_id = ?2) ORDER BY app_id, seq LIMIT ?3`,
+     WHERE post_id = ?1 AND (?2 IS NULL OR app_id = ?2) AND rules <> '${deletedRules}' ORDER BY app_id, seq LIMIT ?3`,
   )
   return (id, appId) =>
     entries

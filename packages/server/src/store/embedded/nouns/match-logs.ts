@@ -101,9 +101,10 @@ export function createAppend(db: DatabaseSync, { announce, followed }: WriteCont
     append(batch, atMs) {
       const heads = new Map<AppId, number>()
       const notes = new AppendedNotes(followed)
-      const isNew = insertPosts(batch.map(({ post }) => post))
-      for (const [index, { post, matches }] of batch.entries()) {
-        if (isNew[index] !== true) continue
+      const stored = insertPosts(batch.map(({ post }) => post))
+      for (const [index, { matches }] of batch.entries()) {
+        const post = stored[index]
+        if (post === undefined) continue
         for (const { appId, ...matched } of matches) {
           const app = BigInt(appId)
           const seq = (heads.get(appId) ?? headOf.get(app)?.head ?? 0) + 1
@@ -114,6 +115,7 @@ export function createAppend(db: DatabaseSync, { announce, followed }: WriteCont
           notes.add({ appId, seq: seq as MatchSeq, atMs, rules }, post)
         }
       }
+      const isNew = stored.map((post) => post !== undefined)
       const newPosts = isNew.filter(Boolean).length
       if (newPosts > 0) countPosts.run(newPosts)
       for (const [appId, head] of heads) saveHead.run(BigInt(appId), head)

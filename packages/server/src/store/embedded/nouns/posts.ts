@@ -13,6 +13,8 @@ import { bytesChecksum, headChecksum, textChecksum, type PostHead } from "../con
 import { chunkBytesMax, chunkRowsMax, inChunks, textBytes } from "../connection/row-chunks.ts"
 import { columnsAs, prepare, type Statement } from "../connection/statements.ts"
 import { isSuperseded, prepareSaveChains } from "./edits.ts"
+import { withoutDeleted } from "../../ledger/deletions.ts"
+import { prepareDeletedOf, prepareNoteShown } from "./deletions.ts"
 import { prepareSaveUsers } from "./users.ts"
 import type { ReadContext, SyncReads } from "../serving/sync-store.ts"
 
@@ -243,10 +245,14 @@ export function createRecentPosts(
 }
 
 /**
- * Prepares the insertion of posts and the users that they show. It returns which of the posts are new: of those with one
- * id, stored or not, only the first is. The caller counts the new ones in `totals`, in the same transaction.
+ * Prepares the insertion of posts and the users that they show. It returns each post as it is stored, or `undefined` where
+ * it is not new: of those with one id, stored or not, only the first is, and of what is deleted none. The caller counts the new ones in `totals`, in the same transaction.
  */
-export function prepareInsertPosts(db: DatabaseSync): (posts: readonly AcceptedPost[]) => readonly boolean[] {
+export function prepareInsertPosts(
+  db: DatabaseSync,
+): (posts: readonly AcceptedPost[]) => readonly (AcceptedPost | undefined)[] {
+  const deletedOf = prepareDeletedOf(db)
+  const noteShown = prepareNoteShown(db)
   // STRICT tables take no bytes for text, and a cast of bytes to text does not copy them.
   const insert = prepare(
     db,
@@ -279,27 +285,29 @@ export function prepareInsertPosts(db: DatabaseSync): (posts: readonly AcceptedP
     return inserted === 1
   }
 
-  return (posts) => {
+  return (given) => {
+    const deleted = deletedOf(given)
+    const posts = deleted === undefined ? given : given.map((post) => withoutDeleted(post, deleted))
     let arrived = accepted.get()?.posts ?? 0
-    const isNew = posts.map((post) => {
-      const isInserted = insertPost(post, arrived + 1)
-      if (isInserted) arrived += 1
-      return isInserted
+    const stored = posts.map((post) => {
+      if (post === undefined || !insertPost(post, arrived + 1)) return undefined
+      arrived += 1
+      noteShown(post)
+      return post
     })
+    const newPosts = stored.filter((post) => post !== undefined)
     const users = new Set<UserId>()
     const withOtherIds = new Set<UserId>()
-    for (const [index, { id, authorId, createdAtMs, userIds }] of posts.entries()) {
-      if (isNew[index] !== true) continue
+    for (const { id, authorId, createdAtMs, userIds } of newPosts) {
       for (const userId of userIds) users.add(userId)
       if (authorId !== undefined && !holdsTime(id, createdAtMs)) withOtherIds.add(authorId)
     }
     // Most are known, and most of a batch stand in it several times: one statement for all, each once.
     if (users.size > 0) insertUsers.run(`[${[...users].join(",")}]`)
     for (const userId of withOtherIds) noteOtherIds.run(BigInt(userId))
-    const newPosts = posts.filter((_, index) => isNew[index])
     saveUsers(newPosts)
     saveChains(newPosts)
-    return isNew
+    return stored
   }
 }
 

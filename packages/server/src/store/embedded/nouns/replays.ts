@@ -5,7 +5,7 @@ import type { AppId, MatchSeq, PostId, ReplayId } from "../../../model/ids.ts"
 import type { PostShape } from "../../../model/post.ts"
 import { isSearchOver } from "../../../model/replay.ts"
 import { endedReplaysMax } from "../../bounds.ts"
-import { entryOf } from "../../rows/match-entry.ts"
+import { deletedRules, entryOf } from "../../rows/match-entry.ts"
 import { backfillRowsOf, replayColumns, replayOf, replayValuesOf, type ReplayRow } from "../../rows/replay.ts"
 import { damageOf, insertChecked, isWhole, settingChecked, type CheckedRow } from "../connection/checked-rows.ts"
 import { textChecksum } from "../connection/checksums.ts"
@@ -65,6 +65,7 @@ export function createReplayReads(db: DatabaseSync, { damaged }: ReadContext): S
       const { rows } = upToBytes(found[shape].iterate(BigInt(id), after, limit), rowBytes, bytesMax)
       return rows.map((row) => {
         if (row.isWhole === 0) return entryOf({ ...row, rules: "[]", post: null })
+        if (row.post === null) return entryOf({ ...row, rules: deletedRules })
         const isPostWhole = textChecksum(row.postId, row.post) === row.postChecksum
         return entryOf(isPostWhole ? row : { ...row, post: null })
       })

@@ -157,12 +157,16 @@ export function createTrimPosts(db: DatabaseSync): Pick<SyncWrites, "trimPosts">
   )
   const deletePost = prepare(db, "DELETE FROM posts WHERE id = ?")
   const forgetChains = prepareForgetChains(db)
+  const deleteShown = prepare(db, "DELETE FROM shown_posts WHERE post_id = ?")
   const countTrimmed = prepare(db, "UPDATE totals SET posts_trimmed = posts_trimmed + ?")
   return {
     trimPosts({ after, beforeMs, limit }) {
       const posts = nextPosts.all(after === undefined ? idEnds.below : BigInt(after), limit)
       const old = posts.filter((post) => post.created_at_ms < beforeMs && post.is_needed === 0)
-      for (const { id } of old) deletePost.run(BigInt(id))
+      for (const { id } of old) {
+        deletePost.run(BigInt(id))
+        deleteShown.run(BigInt(id))
+      }
       forgetChains(old.map(({ id }) => id))
       if (old.length > 0) countTrimmed.run(old.length)
       const last = posts.at(-1)

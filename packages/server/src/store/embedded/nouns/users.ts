@@ -8,8 +8,9 @@ import type { FoundUser, UserReads, UserWrites } from "../../port/user-store.ts"
 import { foundUser, prefixEnd, wordsScanOf, type UserObjectRow, type WordRow } from "../../rows/user.ts"
 import { insertChecked, isWhole } from "../connection/checked-rows.ts"
 import { columnsAs, prepare } from "../connection/statements.ts"
+import { prepareTakeShown } from "./deletions.ts"
 import { prepareSaveChains } from "./edits.ts"
-import type { SyncReads, SyncWrites } from "../serving/sync-store.ts"
+import type { SyncReads, SyncWrites, WriteContext } from "../serving/sync-store.ts"
 
 const selected = `${columnsAs("user_objects", "id, username, object")}, ${isWhole("user_objects")} AS isWhole`
 
@@ -100,15 +101,17 @@ export function prepareSaveUsers(db: DatabaseSync): (posts: Iterable<AcceptedPos
 }
 
 /** The writes of users. */
-export function createUserWrites(db: DatabaseSync): SyncWrites<UserWrites> {
+export function createUserWrites(db: DatabaseSync, { clock }: WriteContext): SyncWrites<UserWrites> {
   const saveUsers = prepareSaveUsers(db)
   const saveChains = prepareSaveChains(db)
+  const takeShown = prepareTakeShown(db)
   const setFill = prepare(db, "UPDATE user_fill SET up_to = ?")
   const endFill = prepare(db, "DELETE FROM user_fill")
   return {
     takeUsers(posts, upTo) {
       saveUsers(posts)
       saveChains(posts)
+      takeShown(posts, clock.nowMs())
       if (upTo === undefined) endFill.run()
       else setFill.run(BigInt(upTo))
     },

@@ -19,7 +19,7 @@ import {
   type SearchPartition,
 } from "../../search-partitions.ts"
 import { idEnds } from "../../id-bounds.ts"
-import { everyPost, tokenOf } from "../../search-terms.ts"
+import { everyPost, tokenOf, type Token } from "../../search-terms.ts"
 import { StoreDamaged, StoreUnavailable } from "../../store-faults.ts"
 import { prepare, type Statement } from "../connection/statements.ts"
 import { storeFault } from "../connection/sqlite-faults.ts"
@@ -57,6 +57,8 @@ class EmbeddedSearchIndex implements SearchIndex {
   readonly #postsMin: number
   /** Absent when a file that had to be begun anew could not be. The next call tries again. */
   #openFile: OpenFile | undefined
+  /** Partitions with entries of posts that were removed, by the id with which each begins. */
+  readonly #changed = new Set<bigint>()
 
   constructor(file: string, { termsVersion, partitionPostsMin: postsMin = partitionPostsMin }: SearchIndexSettings) {
     this.#file = file
@@ -99,9 +101,36 @@ class EmbeddedSearchIndex implements SearchIndex {
     return counts
   }
 
+  async replace(posts: readonly IndexedPost[]): Promise<void> {
+    const byId = new Map(posts.map((post) => [post.id, post]))
+    this.#change((open) => {
+      for (const [from, ids] of groupByPartition(open.partitions, [...byId.keys()])) {
+        for (const id of ids) {
+          if (!open.tables.remove(from, BigInt(id))) continue
+          open.tables.add(from, BigInt(id), tokensOf(byId.get(id)?.terms ?? []))
+          this.#changed.add(from)
+        }
+      }
+    })
+  }
+
+  async eraseRemoved(): Promise<void> {
+    for (const from of this.#changed) {
+      let isFirst = true
+      // Each step merges some pages, until there are no more entries of removed posts to leave out.
+      while (await this.#reading(this.#open, from, ({ tables }) => tables.merge(from, { isFirst }), false))
+        isFirst = false
+      this.#changed.delete(from)
+    }
+    this.#whole(({ db }) => db.exec("PRAGMA wal_checkpoint(TRUNCATE)"))
+  }
+
   async remove(ids: readonly PostId[]): Promise<void> {
     this.#change((open) => {
-      for (const [from, group] of groupByPartition(open.partitions, ids)) removeFrom(open, from, group)
+      for (const [from, group] of groupByPartition(open.partitions, ids)) {
+        removeFrom(open, from, group)
+        this.#changed.add(from)
+      }
     })
   }
 
@@ -194,11 +223,15 @@ function addTo({ tables, setPartition, partitions }: OpenFile, { from, isNew, po
     const number = BigInt(id)
     // Most posts come in the order of their ids.
     if (number <= lastId && tables.has(from, number)) continue
-    tables.add(from, number, [everyPost, ...terms.map(tokenOf)])
+    tables.add(from, number, tokensOf(terms))
     count += 1
     if (number > lastId) lastId = number
   }
   setPartition.run(from, count, lastId)
+}
+
+function tokensOf(terms: readonly string[]): readonly Token[] {
+  return [everyPost, ...terms.map(tokenOf)]
 }
 
 function removeFrom({ tables, setPartition, partitions }: OpenFile, from: bigint, ids: readonly PostId[]): void {

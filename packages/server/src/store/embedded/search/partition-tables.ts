@@ -13,6 +13,9 @@ const statementsMax = 500
 /** Most posts that one statement counts. Ours: some milliseconds. */
 const talliedMax = 10_000
 
+/** Pages that are merged at a time. Ours: some milliseconds. */
+const mergedPages = 64
+
 /** The tables of one connection. A partition goes by the id with which it begins. */
 export class PartitionTables {
   readonly #db: DatabaseSync
@@ -45,6 +48,19 @@ export class PartitionTables {
   /** Whether the post was there. */
   remove(from: bigint, id: bigint): boolean {
     return this.#prepared(`DELETE FROM ${nameOf(from)} WHERE rowid = ?`).run(id) > 0
+  }
+
+  /**
+   * Merges some pages of a partition, so that what was removed from it is no longer there. Returns false when nothing was left
+   * to merge. Source: sqlite.org, "The 'merge' Command".
+   */
+  merge(from: bigint, { isFirst }: { readonly isFirst: boolean }): boolean {
+    const table = nameOf(from)
+    const changes = this.#prepared<{ count: number }>("SELECT total_changes() AS count")
+    const before = changes.get()?.count ?? 0
+    const pages = isFirst ? -mergedPages : mergedPages
+    this.#prepared(`INSERT INTO ${table} (${table}, rank) VALUES ('merge', ?)`).run(pages)
+    return (changes.get()?.count ?? 0) - before >= 2
   }
 
   /** The first ids of a partition below another one, at most `limit`. */

@@ -68,6 +68,8 @@ function openWhole<Opened>(file: string, termsVersion: number, begin: (db: Datab
   try {
     return withStoreFaults(() => {
       db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY")
+      // Terms of deleted posts are overwritten.
+      db.exec("PRAGMA secure_delete = ON")
       db.exec(`PRAGMA cache_size = -${cacheBytes / 1024}`)
       if (isEmpty(db)) create(db, termsVersion)
       requireOwn(db, termsVersion)

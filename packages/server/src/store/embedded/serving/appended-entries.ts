@@ -21,7 +21,11 @@ export interface AppendedEntries {
 }
 
 /** A change as the embedded store announces it. A log that `appended` does not name has changed in an unknown way. */
-export type AnnouncedChange = StoreChange & { readonly appended?: readonly AppendedEntries[] }
+export type AnnouncedChange = StoreChange & {
+  readonly appended?: readonly AppendedEntries[]
+  /** Whether entries that were there have changed: what is remembered of these logs is out of date. */
+  readonly isRewritten?: true
+}
 
 /** A log in one of its two shapes. */
 export type LogKey = `${AppId} ${PostShape}`

@@ -2,6 +2,7 @@
 import type { DatabaseSync } from "node:sqlite"
 import type { AppId, LinkId, MatchSeq, PostId } from "../../../model/ids.ts"
 import { auditSql, damageMax, faultOf, wrongCountsOf, type LinkCountsRow } from "../../rows/audit-faults.ts"
+import { deletedRules } from "../../rows/match-entry.ts"
 import type { StoreAudit } from "../../store-audit.ts"
 import { recordOf } from "../../rows/record.ts"
 import { checkedNames, damageOf, isWhole, type CheckedName } from "../connection/checked-rows.ts"
@@ -112,7 +113,7 @@ function* damagedMatches(db: DatabaseSync): Iterable<string> {
   const all = prepare<WholeMatchRow>(
     db,
     `SELECT ${columnsAs("matches", "app_id, seq, post_id, at_ms, rules, checksum")},
-       EXISTS (SELECT 1 FROM posts WHERE posts.id = matches.post_id) AS hasPost
+       (rules = '${deletedRules}' OR EXISTS (SELECT 1 FROM posts WHERE posts.id = matches.post_id)) AS hasPost
      FROM matches NOT INDEXED`,
   )
   for (const match of all.iterate()) {

@@ -18,7 +18,7 @@ import { createRecentMatches } from "../nouns/match-logs.ts"
 import { ReadFaults } from "../connection/read-faults.ts"
 import { createReads } from "./reads.ts"
 import type { RecentMatches, RecentSettings } from "./recent-matches.ts"
-import { writeNames } from "./sync-store.ts"
+import { writeNames, type SyncWrites } from "./sync-store.ts"
 import { allChanges, writesThrough } from "./write-port.ts"
 import { createWrites } from "./writes.ts"
 
@@ -95,7 +95,7 @@ function openWrites(
   let noted: AnnouncedChange[] = []
   const writes = createWrites(writer, { announce: (change) => noted.push(change), followed, clock })
   const grouped = Object.fromEntries(
-    writeNames.map((name) => {
+    writeNames.filter(isTransaction).map((name) => {
       const write = writes[name] as (...args: readonly unknown[]) => unknown
       const committed = async (...args: readonly unknown[]): Promise<unknown> => {
         const posts = name === "append" ? (args[0] as readonly unknown[]).length : 0
@@ -112,7 +112,13 @@ function openWrites(
     }),
   ) as unknown as StoreWrites
   opening.defer(() => groupCommit.close())
-  return { ...grouped, followed, onChange }
+  const eraseDeleted = (): Promise<boolean> => faults.naming(async () => groupCommit.emptyLog())
+  return { ...grouped, eraseDeleted, followed, onChange }
+}
+
+/** Whether a write is a transaction: all are, but for the one that empties the log, which cannot be. */
+function isTransaction(name: keyof StoreWrites): name is keyof SyncWrites {
+  return name !== "eraseDeleted"
 }
 
 /** Time between two checks for control changes that other processes made, such as `sluice app revoke`. Ours. */

@@ -77,6 +77,14 @@ export class GroupCommit {
     })
   }
 
+  /**
+   * Carries all of the log over and empties it. Returns false when readers were in the way. Throws a fault of the store.
+   */
+  emptyLog(): boolean {
+    if (this.#end !== undefined) throw this.#end
+    return this.#checkpoints.emptyLog()
+  }
+
   /** Commits what is pending, before the connection may be closed. A write that comes later is rejected. */
   close(): void {
     this.#end ??= new Error("The store is closed.")

@@ -24,6 +24,8 @@ export interface PackedBatch {
   /** Chains of edited posts, by the index of the post. */
   readonly chains: ReadonlyMap<number, readonly PostId[]>
   readonly userIds: readonly (readonly UserId[])[]
+  readonly includedIds: readonly (readonly PostId[])[]
+  readonly repostedIds: readonly (PostId | undefined)[]
   readonly userObjects: readonly number[]
   /** All user objects, one post's after the other's. */
   readonly objects: {
@@ -58,6 +60,8 @@ export function packBatch(batch: Batch): PackedBatch {
     isRepost: posts.map(({ isRepost }) => isRepost),
     chains: new Map(posts.flatMap(({ chain }, index) => (chain === undefined ? [] : [[index, chain]]))),
     userIds: posts.map(({ userIds }) => userIds),
+    includedIds: posts.map(({ includedIds }) => includedIds),
+    repostedIds: posts.map(({ repostedId }) => repostedId),
     userObjects: posts.map((post) => post.users.length),
     objects: {
       ids: users.map(({ id }) => id),
@@ -91,6 +95,7 @@ export function unpackBatch(packed: PackedBatch): Batch {
   return packed.ids.map((id, index) => {
     const authorId = packed.authorIds[index]
     const chain = packed.chains.get(index)
+    const repostedId = packed.repostedIds[index]
     const post: AcceptedPost = {
       id,
       ...(authorId !== undefined && { authorId }),
@@ -102,6 +107,8 @@ export function unpackBatch(packed: PackedBatch): Batch {
       envelope: text(packed.envelopeBytes[index] ?? 0),
       userIds: packed.userIds[index] ?? [],
       users: usersOf(packed.userObjects[index] ?? 0),
+      includedIds: packed.includedIds[index] ?? [],
+      ...(repostedId !== undefined && { repostedId }),
     }
     return { post, matches: packed.matches[index] ?? [] }
   })

@@ -10,6 +10,7 @@ import { createAttemptReads } from "../nouns/attempts.ts"
 import { DamagedRows } from "../connection/checked-rows.ts"
 import { defaultCacheBytes } from "../connection/database.ts"
 import { createDeadLetterReads } from "../nouns/dead-letters.ts"
+import { createDeletionReads } from "../nouns/deletions.ts"
 import { prepareKnownTime } from "../nouns/known-time.ts"
 import { prepareLastId } from "../connection/last-id.ts"
 import { createEditReads } from "../nouns/edits.ts"
@@ -67,6 +68,7 @@ export function createReads(
     ...createMatchLogReads(db, context),
     ...createPostReads(db, context),
     ...createArrivalReads(db, context),
+    ...createDeletionReads(db),
     ...createUserReads(db, context),
     ...createEditReads(db),
     ...createUserObjectReads(db),

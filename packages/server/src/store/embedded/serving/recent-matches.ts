@@ -1,7 +1,8 @@
 /**
  * Entries of match logs that were read or appended a moment ago, for the many readers of one log.
  *
- * A thousand stream connections of an app read the same entries within the same second. Logged entries never change, so
+ * A thousand stream connections of an app read the same entries within the same second. Logged entries change only when
+ * their posts are deleted, which drops all that is remembered; so
  * they share the entries that the first of them has read, and those that the writer hands over to readers at the end
  * (`appended-entries.ts`), in blocks of the log:
  *
@@ -103,8 +104,9 @@ export class RecentMatches {
   }
 
   /** Takes note of a change after its commit: of what was appended, and of which logs nothing more is known. */
-  onAnnounced({ appended = [], ...change }: AnnouncedChange): void {
+  onAnnounced({ appended = [], isRewritten, ...change }: AnnouncedChange): void {
     if (change.kind !== "matches") return
+    if (isRewritten === true) this.#blocks.clear()
     for (const log of appended) this.#take(log)
     const known = new Set(appended.map(({ appId }) => appId))
     for (const appId of change.appIds ?? [...this.#ends.keys(), ...this.#trimmed.keys()]) {

@@ -16,7 +16,7 @@ export type SyncReads<Reads extends Partial<StoreReads> = StoreReads> = {
 }
 
 /** `StoreWrites` as functions that return at once. Each runs within a transaction of the group commit. */
-export type SyncWrites<Writes extends Partial<StoreWrites> = StoreWrites> = {
+export type SyncWrites<Writes extends Partial<StoreWrites> = Omit<StoreWrites, "eraseDeleted">> = {
   readonly [Name in keyof Writes & keyof StoreWrites]: (
     ...args: Parameters<StoreWrites[Name]>
   ) => Awaited<ReturnType<StoreWrites[Name]>>

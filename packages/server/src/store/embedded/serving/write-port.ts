@@ -33,7 +33,7 @@ interface ListenerFunctions {
 type AnyWrite = (...args: readonly unknown[]) => Promise<unknown>
 
 /** Every kind of change. */
-export const allChanges = ["matches", "control"] as const satisfies readonly StoreChange["kind"][]
+export const allChanges = ["matches", "deletions", "control"] as const satisfies readonly StoreChange["kind"][]
 
 /** The parts of a store that a port serves: writes, announcements, and the logs whose new entries go with these. */
 type ServedWrites = StoreWrites & Pick<Store, "onChange"> & { readonly followed?: Pick<FollowedLogs, "add" | "delete"> }

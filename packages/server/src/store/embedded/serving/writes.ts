@@ -5,6 +5,7 @@ import { createAttemptWrites } from "../nouns/attempts.ts"
 import { createDeadLetterWrites } from "../nouns/dead-letters.ts"
 import { createKnownTimeWrites } from "../nouns/known-time.ts"
 import { createLinkWrites } from "../nouns/links.ts"
+import { createDeletionWrites } from "../nouns/deletions.ts"
 import { createEpochWrites } from "../nouns/log-epochs.ts"
 import { createAppend } from "../nouns/match-logs.ts"
 import { createProgressWrites } from "../nouns/progress.ts"
@@ -44,7 +45,8 @@ export function createWrites(
     ...createRedeliveryWrites(db, context),
     ...createReplayWrites(db, context),
     ...createAppend(db, context),
-    ...createUserWrites(db),
+    ...createDeletionWrites(db, context),
+    ...createUserWrites(db, context),
     ...createEpochWrites(db, context),
     ...createTrimMatches(db, context),
     ...createTrimPosts(db),

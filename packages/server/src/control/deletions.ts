@@ -1,0 +1,173 @@
+/**
+ * Deletions: of single posts and users when asked, and in the background of the rest.
+ *
+ *     delete ─► the store notes it, and deletes a part ──► pending? ─► another part · pause · … done
+ *                                                                        │ a second without a deletion
+ *                                                                        ▼
+ *                                            the files are cleared ─► after their time, deletions are forgotten
+ *
+ * A deletion is durable when `delete` resolves, and nothing of its post is shown from then on but for posts that others show
+ * in very large numbers, and the posts of a user. One of several processes on a store does the rest.
+ */
+import type { DeletionOutcome, DeletionRequest } from "../model/deletion.ts"
+import type { AppId, PostId, UserId } from "../model/ids.ts"
+import { membersOf, textOf } from "../model/json-text.ts"
+import { forbiddenPost } from "../model/problem.ts"
+import type { Clock } from "../runtime/clock.ts"
+import type { Events } from "../runtime/events/events.ts"
+import type { Leases } from "../store/leases.ts"
+import type { Store } from "../store/store.ts"
+
+/** Most deletions of one transaction. Ours: some milliseconds. */
+const atOnceMax = 100
+
+/** Between two parts, so that ingest runs. Ours. */
+const pauseMs = 5
+
+/** Between two looks at whether there is something to do. Ours. */
+const pollMs = 200
+
+/** For so long no deletion has come when the files are cleared, and so long at most that waits. Ours. */
+const quietMs = 1_000
+const eraseMsMax = 30_000
+
+/** Between two passes over what is remembered, and most deletions that one forgets at a time. Ours. */
+const forgetMs = 60_000
+const forgottenMax = 500
+
+/** Deletes posts and users. */
+export interface Deletions {
+  /** Deletes posts and users, each id once. Returns what was there, in the order of the requests. */
+  delete(requests: readonly DeletionRequest[]): Promise<readonly DeletionOutcome[]>
+  /**
+   * Deletes a post of a user, with all its versions. Returns false when it is not stored. Throws 403 for a post of another
+   * user.
+   */
+  deleteOwn(id: PostId, caller: { readonly appId: AppId; readonly userId: UserId }): Promise<boolean>
+  /** Does what deletions have left to do, until `signal` aborts. Never rejects: a step that fails is reported. */
+  run(signal: AbortSignal): Promise<void>
+}
+
+/** Dependencies and settings of deletions. */
+export interface DeletionDeps {
+  readonly store: Pick<
+    Store,
+    "delete" | "continueDeletions" | "forgetDeletions" | "eraseDeleted" | "onChange" | "post" | "chainsOf"
+  >
+  readonly leases: Pick<Leases, "has">
+  readonly clock: Clock
+  readonly events: Pick<Events, "failed">
+  /** How long a deleted id is remembered. */
+  readonly rememberedMs: number
+}
+
+/** Deletions over a store. */
+export function createDeletions(deps: DeletionDeps): Deletions {
+  const { store, clock } = deps
+  const deletions: Deletions = {
+    async deleteOwn(id, { appId, userId }) {
+      const post = await store.post(id, appId)
+      if (post === undefined) return false
+      if (authorOf(post.json) !== userId) throw forbiddenPost("You are not allowed to delete this Tweet.")
+      const versions = (await store.chainsOf([id], appId)).get(id) ?? [id]
+      await deletions.delete(versions.map((version) => ({ kind: "post", id: version })))
+      return true
+    },
+
+    async delete(requests) {
+      const unique = new Map(requests.map((request) => [keyOf(request), request]))
+      const found = new Map<string, DeletionOutcome>()
+      const all = [...unique.values()]
+      for (let at = 0; at < all.length; at += atOnceMax) {
+        const some = all.slice(at, at + atOnceMax)
+        const outcomes = await store.delete(some, clock.nowMs())
+        for (const [index, request] of some.entries())
+          found.set(keyOf(request), outcomes[index] ?? { wasStored: false })
+      }
+      return requests.map((request) => found.get(keyOf(request)) ?? { wasStored: false })
+    },
+    run: (signal) => new Upkeep(deps).run(signal),
+  }
+  return deletions
+}
+
+/** The author of an envelope's post. */
+function authorOf(envelope: string): string | undefined {
+  return textOf(membersOf(membersOf(envelope).get("data") ?? "").get("author_id"))
+}
+
+function keyOf({ kind, id }: DeletionRequest): string {
+  return `${kind} ${id}`
+}
+
+/** The work that deletions leave. */
+class Upkeep {
+  readonly #deps: DeletionDeps
+  /** Something may be pending; so it is at the start. */
+  #mayBePending = true
+  /** When something was deleted that the files may hold, the first and the last time. So it may be at the start. */
+  #deleted: { readonly firstMs: number; readonly lastMs: number } | undefined
+
+  constructor(deps: DeletionDeps) {
+    this.#deps = deps
+    this.#noteDeleted()
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { store, leases, clock, events } = this.#deps
+    const stopListening = store.onChange(({ kind }) => {
+      if (kind !== "deletions") return
+      this.#mayBePending = true
+      this.#noteDeleted()
+    })
+    let forgetsAtMs = clock.monotonicMs()
+    while (!signal.aborted) {
+      let waitMs = pollMs
+      try {
+        if (leases.has("retention")) {
+          if (this.#mayBePending) waitMs = (await this.#continue()) ? pollMs : pauseMs
+          else if (this.#isErasureDue()) await this.#erase()
+          if (clock.monotonicMs() >= forgetsAtMs) {
+            if ((await this.#forget()) < forgottenMax) forgetsAtMs = clock.monotonicMs() + forgetMs
+          }
+        }
+      } catch (error) {
+        events.failed({ where: "deletions", error })
+        waitMs = quietMs
+      }
+      await clock.sleep(waitMs, signal)
+    }
+    stopListening()
+  }
+
+  /** Returns whether nothing is left. */
+  async #continue(): Promise<boolean> {
+    const { store, clock } = this.#deps
+    this.#mayBePending = false
+    const isDone = await store.continueDeletions(clock.nowMs())
+    if (!isDone) this.#mayBePending = true
+    return isDone
+  }
+
+  async #erase(): Promise<void> {
+    const before = this.#deleted
+    // Readers in the way are gone at the next try.
+    if ((await this.#deps.store.eraseDeleted()) && this.#deleted === before) this.#deleted = undefined
+  }
+
+  #forget(): Promise<number> {
+    const { store, clock, rememberedMs } = this.#deps
+    return store.forgetDeletions({ beforeMs: clock.nowMs() - rememberedMs, limit: forgottenMax })
+  }
+
+  #isErasureDue(): boolean {
+    if (this.#deleted === undefined) return false
+    const nowMs = this.#deps.clock.monotonicMs()
+    return nowMs - this.#deleted.lastMs >= quietMs || nowMs - this.#deleted.firstMs >= eraseMsMax
+  }
+
+  #noteDeleted(): void {
+    const nowMs = this.#deps.clock.monotonicMs()
+    this.#deleted = { firstMs: this.#deleted?.firstMs ?? nowMs, lastMs: nowMs }
+  }
+}

@@ -1,0 +1,369 @@
+/**
+ * Deletions: posts and users that are gone, and remembered. `store/ledger/deletions.ts` decides what arrives of them.
+ *
+ * An append asks for what is deleted under a lock that it shares with other appends, and that a deletion takes alone: so
+ * either the append has committed before the deletion reads the posts, or it finds the deletion. For the same reason
+ * deletions commit in the order of their numbers.
+ */
+import type { Deletion, DeletionRequest, DeletionSeq } from "../../../model/deletion.ts"
+import type { AppId, LinkId, MatchSeq, PostId, UserId } from "../../../model/ids.ts"
+import type { AcceptedPost } from "../../../model/post.ts"
+import { crashPoint } from "../../../runtime/crash-points.ts"
+import {
+  deletionStepMax,
+  idsInPosts,
+  shownIds,
+  withoutDeleted,
+  withoutThese,
+  type DeletedIds,
+} from "../../ledger/deletions.ts"
+import { LinkLedger } from "../../ledger/link-change.ts"
+import type { DeletionReads, DeletionWrites } from "../../port/deletion-store.ts"
+import { deletedRules } from "../../rows/match-entry.ts"
+import { deletionColumns, deletionOf, type DeletionRow } from "../../rows/deletion.ts"
+import { columnsOf } from "../../rows/record.ts"
+import {
+  addToTotals,
+  columnsAs,
+  type ClusterDatabase,
+  type Queries,
+  type WriteTransaction,
+} from "../connection/database.ts"
+import { lockLinks, lockLogs } from "../connection/locks.ts"
+import { textArray } from "../connection/text-array.ts"
+import { writeChanges } from "./link-changes.ts"
+
+/** The reads of deletions. */
+export function createDeletionReads(queries: Queries): DeletionReads {
+  return {
+    async deletions({ after, limit }) {
+      const rows = await queries.rows<DeletionRow>(
+        `SELECT ${columnsAs("deletions", deletionColumns)} FROM deletions WHERE seq > $1 ORDER BY seq LIMIT $2`,
+        after,
+        limit,
+      )
+      return rows.map(deletionOf)
+    },
+
+    async deletionsAt(seqs) {
+      const rows = await queries.rows<DeletionRow>(
+        `SELECT ${columnsAs("deletions", deletionColumns)} FROM deletions WHERE seq = ANY ($1::bigint[]) ORDER BY seq`,
+        seqs,
+      )
+      return rows.map(deletionOf)
+    },
+
+    async deletionHead() {
+      const head = await queries.row<{ seq: DeletionSeq }>(`SELECT last_seq AS "seq" FROM last_deletion`)
+      return head?.seq ?? 0
+    },
+  }
+}
+
+/** The deleted ids of a batch; `undefined` when none is. Deletions wait until the transaction has ended. */
+export async function deletedIdsOf(
+  transaction: WriteTransaction,
+  batch: readonly AcceptedPost[],
+): Promise<DeletedIds | undefined> {
+  const { posts, users } = idsInPosts(batch)
+  const rows = await transaction.rows<{ kind: Deletion["kind"]; id: string }>(
+    "SELECT kind, id FROM deleted_among($1::bigint[], $2::bigint[])",
+    posts,
+    users,
+  )
+  if (rows.length === 0) return undefined
+  const ids = <Id extends string>(kind: Deletion["kind"]): ReadonlySet<Id> =>
+    new Set(rows.filter((row) => row.kind === kind).map(({ id }) => id as Id))
+  return { posts: ids<PostId>("post"), users: ids<UserId>("user") }
+}
+
+/** Notes what new posts show. */
+export async function noteShown(transaction: WriteTransaction, posts: readonly AcceptedPost[]): Promise<void> {
+  const rows = posts.flatMap((post) =>
+    shownIds(post).map((shownId) => ({ postId: post.id, shownId, isRepost: shownId === post.repostedId })),
+  )
+  if (rows.length === 0) return
+  await transaction.run(
+    `INSERT INTO shown_posts (post_id, shown_id, is_repost)
+     SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::boolean[]) ON CONFLICT DO NOTHING`,
+    ...columnsOf(rows, ["postId", "shownId", "isRepost"]),
+  )
+}
+
+/** Takes posts that were stored before what they show was noted: it is noted, or deleted by now. */
+export async function takeShown(
+  transaction: WriteTransaction,
+  posts: readonly AcceptedPost[],
+  atMs: number,
+): Promise<void> {
+  const deleted = await deletedIdsOf(transaction, posts)
+  const kept = posts.map((post) => (deleted === undefined ? post : withoutDeleted(post, deleted)))
+  await noteShown(
+    transaction,
+    kept.filter((post) => post !== undefined),
+  )
+  if (deleted === undefined) return
+  const gone = posts.filter((_, index) => kept[index] === undefined)
+  if (gone.length > 0) {
+    await lockDeletions(transaction)
+    await noteDeletions(
+      transaction,
+      gone.map(({ id }) => ({ kind: "post", id })),
+      atMs,
+    )
+  }
+  const changed = kept.filter((post, index) => post !== undefined && post !== posts[index])
+  await rewrite(
+    transaction,
+    changed.flatMap((post) =>
+      post === undefined ? [] : [{ id: post.id, envelope: Buffer.from(post.envelope).toString() }],
+    ),
+  )
+}
+
+async function noteDeletions(
+  transaction: WriteTransaction,
+  requests: readonly DeletionRequest[],
+  atMs: number,
+): Promise<void> {
+  await transaction.run(
+    `WITH noted AS (
+       INSERT INTO deletions (seq, kind, id, author_id, at_ms)
+       SELECT last_seq + place, kind, id, (SELECT author_id FROM posts WHERE kind = 'post' AND posts.id = given.id), $3
+       FROM unnest($1::text[], $2::bigint[]) WITH ORDINALITY AS given (kind, id, place) CROSS JOIN last_deletion
+       ORDER BY place ON CONFLICT (kind, id) DO NOTHING RETURNING seq)
+     UPDATE last_deletion SET last_seq = greatest(last_seq, noted.seq) FROM (SELECT max(seq) AS seq FROM noted) AS noted
+     WHERE noted.seq IS NOT NULL`,
+    requests.map(({ kind }) => kind),
+    requests.map(({ id }) => id),
+    atMs,
+  )
+}
+
+async function rewrite(
+  transaction: WriteTransaction,
+  posts: readonly { readonly id: PostId; readonly envelope: string }[],
+): Promise<void> {
+  if (posts.length === 0) return
+  await transaction.run(
+    `UPDATE posts SET envelope = given.envelope FROM unnest($1::bigint[], $2::text[]) AS given (id, envelope)
+     WHERE posts.id = given.id`,
+    posts.map(({ id }) => id),
+    textArray(posts.map(({ envelope }) => envelope)),
+  )
+}
+
+/** Deletes stored posts with their matches. Returns the apps of these. */
+async function deletePosts(transaction: WriteTransaction, ids: readonly PostId[]): Promise<readonly AppId[]> {
+  const deleted = await transaction.run("DELETE FROM posts WHERE id = ANY ($1::bigint[])", ids)
+  if (deleted > 0) await addToTotals(transaction, "posts_trimmed", deleted)
+  await transaction.run("DELETE FROM shown_posts WHERE post_id = ANY ($1::bigint[])", ids)
+  const matches = await transaction.rows<{ appId: AppId; seq: MatchSeq }>(
+    `UPDATE matches SET rules = $2 WHERE post_id = ANY ($1::bigint[]) AND rules <> $2
+     RETURNING ${columnsAs("matches", "app_id, seq")}`,
+    ids,
+    deletedRules,
+  )
+  if (matches.length === 0) return []
+  await withdrawDead(transaction, matches)
+  // An endpoint may have sent back what it received.
+  await transaction.run(
+    `UPDATE attempts SET response = NULL
+     FROM unnest($1::bigint[], $2::bigint[]) AS given (app_id, seq) JOIN links ON links.app_id = given.app_id
+     WHERE attempts.link_id = links.id AND attempts.seq = given.seq AND attempts.response IS NOT NULL`,
+    ...columnsOf(matches, ["appId", "seq"]),
+  )
+  return [...new Set(matches.map(({ appId }) => appId))]
+}
+
+/** Withdraws the dead letters of matches. */
+async function withdrawDead(
+  transaction: WriteTransaction,
+  matches: readonly { readonly appId: AppId; readonly seq: MatchSeq }[],
+): Promise<void> {
+  const read = (): Promise<readonly { linkId: LinkId; seq: MatchSeq }[]> =>
+    transaction.rows(
+      `SELECT ${columnsAs("dead_letters", "link_id, seq")} FROM dead_letters
+       WHERE (app_id, seq) IN (SELECT * FROM unnest($1::bigint[], $2::bigint[]))`,
+      ...columnsOf(matches, ["appId", "seq"]),
+    )
+  const linkIds = [...new Set((await read()).map(({ linkId }) => linkId))]
+  if (linkIds.length === 0) return
+  const logs = await lockLogs(transaction, linkIds)
+  const links = await lockLinks(transaction, linkIds)
+  const dead = Map.groupBy(await read(), ({ linkId }) => linkId)
+  const changes = Array.from(dead, ([linkId, ofLink]) => {
+    const locked = links.get(linkId)
+    if (locked === undefined) return []
+    const outstanding = ofLink.map(({ seq }) => ({ seq, isDead: true }))
+    const link = new LinkLedger({ ...locked, trimmedTo: logs.get(locked.appId)?.trimmedTo ?? 0, outstanding })
+    for (const { seq } of ofLink) link.withdrawDead(seq)
+    return [{ link: locked, change: link.change() }]
+  })
+  await writeChanges(transaction, changes.flat())
+}
+
+/** Changes at most `max` of the posts that show deleted ones, and returns how many it has found. */
+async function changeShowing(
+  transaction: WriteTransaction,
+  ids: readonly PostId[],
+  max: number,
+  atMs: number,
+): Promise<number> {
+  const rows = await transaction.rows<{ id: PostId; shownId: PostId; isRepost: boolean; envelope: string | null }>(
+    `SELECT shown_posts.post_id AS "id", ${columnsAs("shown_posts", "shown_id, is_repost")}, envelope
+     FROM shown_posts LEFT JOIN posts ON posts.id = post_id WHERE shown_id = ANY ($1::bigint[]) LIMIT $2`,
+    ids,
+    max,
+  )
+  if (rows.length === 0) return 0
+  const reposts = new Set(rows.filter(({ isRepost }) => isRepost).map(({ id }) => id))
+  if (reposts.size > 0) {
+    await noteDeletions(
+      transaction,
+      Array.from(reposts, (id) => ({ kind: "post", id })),
+      atMs,
+    )
+  }
+  const others = Map.groupBy(
+    rows.filter(({ id, envelope }) => !reposts.has(id) && envelope !== null),
+    ({ id }) => id,
+  )
+  await rewrite(
+    transaction,
+    Array.from(others, ([id, showing]) => ({
+      id,
+      envelope: withoutThese(showing[0]?.envelope ?? "", new Set(showing.map(({ shownId }) => shownId))),
+    })),
+  )
+  await transaction.run(
+    "DELETE FROM shown_posts WHERE (post_id, shown_id) IN (SELECT * FROM unnest($1::bigint[], $2::bigint[]))",
+    ...columnsOf(rows, ["id", "shownId"]),
+  )
+  return rows.length
+}
+
+async function deleteUsers(transaction: WriteTransaction, ids: readonly UserId[]): Promise<void> {
+  await transaction.run("DELETE FROM user_words WHERE user_id = ANY ($1::bigint[])", ids)
+  await transaction.run("DELETE FROM user_objects WHERE id = ANY ($1::bigint[])", ids)
+  await transaction.run("DELETE FROM users WHERE id = ANY ($1::bigint[])", ids)
+}
+
+interface PendingRow {
+  readonly seq: DeletionSeq
+  readonly kind: Deletion["kind"]
+  readonly id: string
+}
+
+/** Most rounds of a step: a user, the user's posts, the reposts of these. Ours: more are left to the next step. */
+const roundsMax = 4
+
+/** Takes rounds over the newest pending deletions. */
+async function takeStep(transaction: WriteTransaction, budget: number, atMs: number): Promise<void> {
+  const appIds = new Set<AppId>()
+  let changed = 0
+  for (let round = 0; round < roundsMax && changed < budget; round += 1) {
+    const max = budget - changed
+    const pending = await transaction.rows<PendingRow>(
+      "SELECT seq, kind, id FROM deletions WHERE is_pending ORDER BY seq DESC LIMIT $1",
+      max,
+    )
+    if (pending.length === 0) break
+    const posts = pending.filter(({ kind }) => kind === "post")
+    const postIds = posts.map(({ id }) => id as PostId)
+    const finished: PendingRow[] = []
+    if (posts.length > 0) {
+      for (const appId of await deletePosts(transaction, postIds)) appIds.add(appId)
+      const shown = await changeShowing(transaction, postIds, max, atMs)
+      if (shown < max) finished.push(...posts)
+      changed += posts.length + shown
+    }
+    const users = pending.filter(({ kind }) => kind === "user")
+    if (users.length > 0 && changed < budget) {
+      const userIds = users.map(({ id }) => id as UserId)
+      const owned = await transaction.rows<{ id: PostId }>(
+        "SELECT id FROM posts WHERE author_id = ANY ($1::bigint[]) LIMIT $2",
+        userIds,
+        budget - changed,
+      )
+      if (owned.length > 0)
+        await noteDeletions(
+          transaction,
+          owned.map(({ id }) => ({ kind: "post", id })),
+          atMs,
+        )
+      else {
+        await deleteUsers(transaction, userIds)
+        finished.push(...users)
+      }
+      changed += 1
+    }
+    if (finished.length > 0) {
+      await transaction.run(
+        "UPDATE deletions SET is_pending = false WHERE seq = ANY ($1::bigint[])",
+        finished.map(({ seq }) => seq),
+      )
+    }
+  }
+  crashPoint("in-deletion")
+  if (changed > 0) transaction.announce({ kind: "deletions" })
+  if (appIds.size > 0) transaction.announce({ kind: "matches", appIds: [...appIds] })
+}
+
+/** Waits for the appends that run, and holds up others until the transaction has ended. */
+async function lockDeletions(transaction: WriteTransaction): Promise<void> {
+  await transaction.rows("SELECT lock_deletions()")
+}
+
+/** The writes of deletions. */
+export function createDeletionWrites(database: ClusterDatabase): DeletionWrites {
+  return {
+    delete: (requests, atMs) =>
+      database.write(async (transaction) => {
+        await lockDeletions(transaction)
+        const stored = await transaction.rows<{ kind: Deletion["kind"]; id: string }>(
+          `SELECT kind, id FROM unnest($1::text[], $2::bigint[]) AS given (kind, id)
+           WHERE CASE kind WHEN 'user' THEN EXISTS (SELECT 1 FROM users WHERE users.id = given.id)
+             ELSE EXISTS (SELECT 1 FROM posts WHERE posts.id = given.id)
+               OR EXISTS (SELECT 1 FROM shown_posts WHERE shown_id = given.id) END`,
+          requests.map(({ kind }) => kind),
+          requests.map(({ id }) => id),
+        )
+        const found = new Set(stored.map(({ kind, id }) => `${kind} ${id}`))
+        await noteDeletions(transaction, requests, atMs)
+        await takeStep(transaction, requests.length + deletionStepMax, atMs)
+        return requests.map(({ kind, id }) => ({ wasStored: found.has(`${kind} ${id}`) }))
+      }),
+
+    async continueDeletions(atMs) {
+      if (!(await hasPending(database))) return true
+      await database.write(async (transaction) => {
+        await lockDeletions(transaction)
+        await takeStep(transaction, deletionStepMax, atMs)
+      })
+      return !(await hasPending(database))
+    },
+
+    forgetDeletions: ({ beforeMs, limit }) =>
+      database.write((transaction) =>
+        transaction.run(
+          `DELETE FROM deletions WHERE seq IN (
+             SELECT seq FROM deletions WHERE at_ms < $1 AND NOT is_pending ORDER BY seq LIMIT $2)`,
+          beforeMs,
+          limit,
+        ),
+      ),
+
+    async eraseDeleted() {
+      // PostgreSQL frees the space of deleted rows by itself, and removes its log after checkpoints.
+      return true
+    },
+  }
+}
+
+async function hasPending(queries: Queries): Promise<boolean> {
+  const found = await queries.row<{ isTrue: boolean }>(
+    `SELECT EXISTS (SELECT 1 FROM deletions WHERE is_pending) AS "isTrue"`,
+  )
+  return found?.isTrue === true
+}

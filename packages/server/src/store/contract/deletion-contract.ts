@@ -1,0 +1,189 @@
+import { describe, expect, test } from "vitest"
+import type { MatchSeq, PostId, UserId } from "../../model/ids.ts"
+import type { AcceptedPost } from "../../model/post.ts"
+import { aDeadMatch, aMatch, anAttempt, aPost, app, aRetry, aUserPost, link, progress, seqs } from "./fixtures.ts"
+import { type MakeStore, useDeliveries } from "./store-under-test.ts"
+
+/** An envelope of a post that includes others, each with its text. */
+function including(
+  id: string,
+  author: string,
+  shown: Readonly<Record<string, string>>,
+  more: Partial<AcceptedPost> = {},
+) {
+  const tweets = Object.entries(shown).map(([of, text]) => ({ id: of, text }))
+  const envelope = JSON.stringify({ data: { id, text: `of ${id}` }, includes: { tweets, users: [{ id: author }] } })
+  const post = aPost(id, author, { envelope, includedIds: Object.keys(shown) as PostId[] })
+  return { ...post, ...more }
+}
+
+const post = (id: string) => ({ kind: "post", id: id as PostId }) as const
+const user = (id: string) => ({ kind: "user", id: id as UserId }) as const
+
+/** Every store's behaviour for deletions. */
+export function deletionContract(make: MakeStore): void {
+  describe("deletions", () => {
+    const { store, reopen, audit, appendAt, retries, expectAccounted } = useDeliveries(make)
+
+    const append = (...posts: readonly AcceptedPost[]) =>
+      store.append(
+        posts.map((each) => ({ post: each, matches: [aMatch(app, "5")] })),
+        1,
+      )
+    const entries = () => store.matches({ appId: app, after: 0 as MatchSeq, limit: 100, bytesMax: 1e6, shape: "core" })
+
+    test("a deleted post is gone, and its match keeps its place in the log without it", async () => {
+      await append(aPost("1", "7"), aPost("2", "7"), aPost("3", "7"))
+      expect(
+        await store.matches({ appId: app, after: 0 as MatchSeq, limit: 9, bytesMax: 1e6, shape: "envelope" }),
+      ).toHaveLength(3)
+      expect(await store.delete([post("2"), post("9")], 50)).toEqual([{ wasStored: true }, { wasStored: false }])
+      await reopen()
+      expect(await store.post("2" as PostId)).toBeUndefined()
+      expect(await store.matchesOfPost("2" as PostId)).toEqual([])
+      const [first, deleted, third] = await entries()
+      expect(first).toMatchObject({ seq: 1, postId: "1", postJson: '{"id":"1"}' })
+      expect(deleted).toEqual({ seq: 2, postId: "2", atMs: 1, rulesJson: "[]", isDeleted: true })
+      expect(third).toMatchObject({ seq: 3, postId: "3", postJson: '{"id":"3"}' })
+      expect(await store.match(app, 2 as MatchSeq, "core")).toEqual(deleted)
+      const { damage, posts } = await audit()
+      expect(damage).toEqual([])
+      expect(posts).toEqual({ accepted: 3, trimmed: 1, stored: 2 })
+    })
+
+    test("readers that have read a match a moment ago do not get its post once it is deleted", async () => {
+      await append(aPost("1", "7"))
+      await entries()
+      await append(aPost("2", "7"))
+      await entries()
+      await store.delete([post("2")], 50)
+      expect(await entries()).toMatchObject([{ postId: "1" }, { postId: "2", isDeleted: true }])
+    })
+
+    test("what is deleted is not stored again, not even by another name", async () => {
+      await store.delete([post("2"), user("8")], 50)
+      const repost = including("4", "7", { "2": "gone" }, { isRepost: true, repostedId: "2" as PostId })
+      expect(await append(aPost("2", "7"), aPost("3", "8"), repost, aPost("5", "7"))).toEqual([
+        false,
+        false,
+        false,
+        true,
+      ])
+      expect(await entries()).toMatchObject([{ postId: "5" }])
+      await reopen()
+      expect(await append(aPost("2", "7"))).toEqual([false])
+      await store.forgetDeletions({ beforeMs: 50, limit: 10 })
+      expect(await append(aPost("2", "7"))).toEqual([false])
+      expect(await store.forgetDeletions({ beforeMs: 51, limit: 10 })).toBe(2)
+      expect(await append(aPost("2", "7"))).toEqual([true])
+    })
+
+    test("a deleted post is taken out of the posts that include it, and its reposts are deleted", async () => {
+      const quote = including("4", "7", { "2": "marker", "3": "stays" })
+      const repost = including("5", "7", { "2": "marker" }, { isRepost: true, repostedId: "2" as PostId })
+      const quoteOfRepost = including("6", "7", { "5": "RT marker" })
+      await append(aPost("2", "7"), quote, repost, quoteOfRepost)
+      expect(await store.delete([post("2")], 50)).toEqual([{ wasStored: true }])
+      expect(await store.post("5" as PostId)).toBeUndefined()
+      const [kept, other] = [await store.post("4" as PostId), await store.post("6" as PostId)]
+      expect(JSON.parse(kept?.json ?? "")).toEqual({
+        data: { id: "4", text: "of 4" },
+        includes: { tweets: [{ id: "3", text: "stays" }], users: [{ id: "7" }] },
+      })
+      expect(JSON.parse(other?.json ?? "")).toEqual({
+        data: { id: "6", text: "of 6" },
+        includes: { users: [{ id: "7" }] },
+      })
+      expect((await audit()).damage).toEqual([])
+      const all = await store.deletions({ after: 0, limit: 10 })
+      expect(all.map(({ id, authorId }) => [id, authorId])).toEqual([
+        ["2", "7"],
+        ["5", "7"],
+      ])
+    })
+
+    test("a post that is known only from another's includes can be deleted, and comes with no later one", async () => {
+      await append(including("4", "7", { "2": "marker" }))
+      expect(await store.delete([post("2")], 50)).toEqual([{ wasStored: true }])
+      await append(including("5", "7", { "2": "marker" }))
+      for (const id of ["4", "5"]) expect((await store.post(id as PostId))?.json).not.toContain("marker")
+      expect(await store.delete([post("2")], 51)).toEqual([{ wasStored: false }])
+    })
+
+    test("dead letters of a deleted post are withdrawn, its retries stay for their sender, responses are dropped", async () => {
+      await appendAt([app], 10, 20, 30)
+      await store.saveProgress([progress(3, { delivered: 1, retries: [aRetry(3)], dead: [aDeadMatch(2)] })])
+      const response = { status: 500, headers: [] as const, body: "an echo", bytes: 7 }
+      await store.recordAttempts([anAttempt(2, { response }), anAttempt(1, { response })], { keptPerLink: 10 })
+      await store.delete([post("2"), post("3")], 50)
+      expect(await store.linkTally(link)).toMatchObject({ delivered: 1, retries: 1, deadLetters: 0, withdrawn: 1 })
+      expect(await retries()).toHaveLength(1)
+      expect(await store.retries(link, "core")).toMatchObject([{ seq: 3, entry: { isDeleted: true } }])
+      const attempts = await store.attempts(link, 10)
+      expect(attempts.map(({ seq, response: kept }) => [seq, kept?.body])).toEqual([
+        [1, "an echo"],
+        [2, undefined],
+      ])
+      await store.recordAttempts([anAttempt(3, { response }), anAttempt(1, { response })], { keptPerLink: 10 })
+      expect((await store.attempts(link, 2)).map(({ seq, response: kept }) => [seq, kept?.body])).toEqual([
+        [1, "an echo"],
+        [3, undefined],
+      ])
+      await store.saveProgress([progress(3, { settled: seqs(3), withdrawn: 1 })])
+      expect(await store.linkTally(link)).toMatchObject({ delivered: 1, retries: 0, deadLetters: 0, withdrawn: 2 })
+      await expectAccounted()
+    })
+
+    test("a cursor counts the deleted matches that it passes as withdrawn, once", async () => {
+      await appendAt([app], 10, 20, 30)
+      await store.delete([post("2")], 50)
+      for (let time = 0; time < 2; time += 1) await store.saveProgress([progress(3, { delivered: 2, withdrawn: 1 })])
+      expect(await store.linkTally(link)).toMatchObject({ position: 3, delivered: 2, withdrawn: 1 })
+      await expectAccounted()
+    })
+
+    test("a deleted user is gone with all posts, a part at a time", async () => {
+      const posts = Array.from({ length: 350 }, (_, index) => aPost(String(index + 1), "8"))
+      await append(...posts, aPost("999", "7"), aUserPost("1000", 5, { id: "8", username: "eight", name: "Eight" }))
+      expect(await store.delete([user("8")], 50)).toEqual([{ wasStored: true }])
+      while (!(await store.continueDeletions(50)));
+      expect(await store.isUserKnown("8" as UserId)).toBe(false)
+      expect(await store.usersById(["8" as UserId])).toEqual([])
+      const left = await Array.fromAsync(store.recentPosts({ limit: 1_000, bytesMax: 1e6 }))
+      expect(left.map(({ id }) => id)).toEqual(["999"])
+      expect((await audit()).damage).toEqual([])
+      // The memory of a user forbids the user's object in the posts of others, too.
+      await store.append([{ post: aUserPost("1001", 6, { id: "9", username: "nine", name: "Nine" }), matches: [] }], 1)
+      const mention = aUserPost(
+        "1002",
+        7,
+        { id: "7", username: "seven", name: "Seven" },
+        { id: "8", username: "eight", name: "Eight" },
+      )
+      await store.append([{ post: mention, matches: [] }], 1)
+      expect(await store.usersById(["8", "9"] as UserId[])).toMatchObject([{ id: "9" }])
+    })
+
+    test("deletions are read in order, and their head stays when they are forgotten", async () => {
+      expect(await store.deletionHead()).toBe(0)
+      await append(aPost("3", "7"))
+      await store.delete([post("3")], 50)
+      await store.delete([user("7"), post("3")], 60)
+      await reopen()
+      const all = await store.deletions({ after: 0, limit: 10 })
+      expect(all).toMatchObject([
+        { kind: "post", id: "3", authorId: "7", atMs: 50 },
+        { kind: "user", id: "7", atMs: 60 },
+      ])
+      const [first, second] = all
+      expect(await store.deletions({ after: first?.seq ?? 0, limit: 10 })).toEqual([second])
+      const head = await store.deletionHead()
+      expect(head).toBeGreaterThanOrEqual(second?.seq ?? Number.NaN)
+      await store.forgetDeletions({ beforeMs: 100, limit: 10 })
+      expect(await store.deletionHead()).toBe(head)
+      await store.delete([post("9")], 70)
+      expect(await store.deletions({ after: head, limit: 10 })).toMatchObject([{ id: "9" }])
+      expect(await store.eraseDeleted()).toBe(true)
+    })
+  })
+}

@@ -1,0 +1,72 @@
+/**
+ * Deletions, decided once for all stores: what arrives of something that is deleted, and what a deletion changes.
+ *
+ *     batch ─► ids that it holds ─► those that are deleted ─► posts as they may be stored, or not at all
+ *     deleted post ─► those that include it: rewritten without it ─► those that repost it: deleted, too
+ *
+ * A match of a deleted post stays in its log without post and rules: a log has no gaps, so readers pass it knowingly.
+ */
+import { withoutDeletedPosts } from "../../model/deleted-content.ts"
+import type { PostId, UserId } from "../../model/ids.ts"
+import type { AcceptedPost } from "../../model/post.ts"
+
+/** Most posts that one step of a deletion deletes or rewrites. Ours: a transaction of some milliseconds. */
+export const deletionStepMax = 100
+
+/** The ids that arriving posts may bring back. */
+export interface IdsInPosts {
+  readonly posts: readonly PostId[]
+  readonly users: readonly UserId[]
+}
+
+/** Those of them that are deleted. */
+export interface DeletedIds {
+  readonly posts: ReadonlySet<PostId>
+  readonly users: ReadonlySet<UserId>
+}
+
+/** The ids of posts and users that a batch holds, each once. */
+export function idsInPosts(batch: Iterable<AcceptedPost>): IdsInPosts {
+  const [posts, users] = [new Set<PostId>(), new Set<UserId>()]
+  for (const { id, repostedId, includedIds, userIds } of batch) {
+    posts.add(id)
+    if (repostedId !== undefined) posts.add(repostedId)
+    for (const included of includedIds) posts.add(included)
+    for (const user of userIds) users.add(user)
+  }
+  return { posts: [...posts], users: [...users] }
+}
+
+/**
+ * The post as it may be stored: without what is deleted; `undefined` when it is deleted itself, by its id, its author or
+ * the post that it reposts.
+ */
+export function withoutDeleted(post: AcceptedPost, deleted: DeletedIds): AcceptedPost | undefined {
+  const { id, authorId, repostedId, includedIds } = post
+  if (deleted.posts.has(id) || (repostedId !== undefined && deleted.posts.has(repostedId))) return undefined
+  if (authorId !== undefined && deleted.users.has(authorId)) return undefined
+  const userIds = post.userIds.filter((user) => !deleted.users.has(user))
+  const kept = includedIds.filter((included) => !deleted.posts.has(included))
+  if (kept.length === includedIds.length && userIds.length === post.userIds.length) return post
+  const envelope = Buffer.from(withoutThese(textOf(post.envelope), deleted.posts))
+  // The places of users' objects are those of the text as it came. An envelope that is rewritten brings none.
+  return { ...post, envelope, userIds, users: [], includedIds: kept }
+}
+
+/** Other posts that a post holds or reposts, each once: by these it is found when one of them is deleted. */
+export function shownIds({
+  includedIds,
+  repostedId,
+}: Pick<AcceptedPost, "includedIds" | "repostedId">): readonly PostId[] {
+  if (repostedId === undefined || includedIds.includes(repostedId)) return includedIds
+  return [...includedIds, repostedId]
+}
+
+/** The envelope without these posts. */
+export function withoutThese(envelope: string, ids: ReadonlySet<PostId>): string {
+  return withoutDeletedPosts(envelope, (id) => ids.has(id as PostId))
+}
+
+function textOf({ buffer, byteOffset, byteLength }: Uint8Array): string {
+  return Buffer.from(buffer, byteOffset, byteLength).toString("utf8")
+}

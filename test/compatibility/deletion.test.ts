@@ -1,0 +1,182 @@
+/** Deletions. Each test bears the id of its row of docs/compatibility.md. */
+import { paths, pathOf } from "@sluice/api"
+import { readdir, readFile } from "node:fs/promises"
+import { join } from "node:path"
+import { expect } from "vitest"
+import { openStream } from "../support/open-stream.testing.ts"
+import type { TestApp, TestServer } from "../support/test-server.testing.ts"
+import {
+  addRules,
+  appWithReceiver,
+  ingestNew,
+  link,
+  newId,
+  newUser,
+  postBy,
+  postsPath,
+  test,
+} from "./support.testing.ts"
+
+let words = 0
+
+function newWord(): string {
+  words += 1
+  return `deletable${words}`
+}
+
+async function lookedUp(app: TestApp, id: string): Promise<unknown> {
+  return (await app.call(pathOf(paths.postById, { id }))).body
+}
+
+const notFound = (id: string) => ({ errors: [expect.objectContaining({ resource_id: id, title: "Not Found Error" })] })
+
+async function foundBy(app: TestApp, word: string): Promise<readonly unknown[]> {
+  const { body } = await app.call(`${paths.searchAll}?query=${word}`)
+  return body.data as readonly unknown[]
+}
+
+async function operatorOf(server: TestServer): Promise<string> {
+  return server.running.apps.createToken("operator")
+}
+
+test("own-deletions: an author deletes a post with all its versions, and nobody else's", async ({ server }) => {
+  const app = await server.newApp()
+  const word = newWord()
+  const { body } = await app.send("POST", paths.postsById, { text: `a ${word}` })
+  const id = body.data.id as string
+  const foreign = newId()
+  await ingestNew(server, postBy(newUser(), foreign, { text: `another ${word}` }))
+  const refused = await app.send("DELETE", pathOf(paths.postById, { id: foreign }))
+  expect([refused.status, refused.body.detail]).toEqual([403, "You are not allowed to delete this Tweet."])
+  expect(await foundBy(app, word)).toHaveLength(2)
+  const deleted = await app.send("DELETE", pathOf(paths.postById, { id }))
+  expect([deleted.status, deleted.body]).toEqual([200, { data: { deleted: true } }])
+  expect(await lookedUp(app, id)).toEqual(notFound(id))
+  expect(await foundBy(app, word)).toHaveLength(1)
+  const again = await app.send("DELETE", pathOf(paths.postById, { id }))
+  expect([again.status, again.body]).toEqual([200, notFound(id)])
+
+  const first = (await app.send("POST", paths.postsById, { text: "the first" })).body.data.id as string
+  const edit = { text: "the second", edit_options: { previous_post_id: first } }
+  const second = (await app.send("POST", paths.postsById, edit)).body.data.id as string
+  await app.send("DELETE", pathOf(paths.postById, { id: first }))
+  for (const version of [first, second]) expect(await lookedUp(app, version)).toEqual(notFound(version))
+})
+
+test("deletion-lines: lines of X's streams delete posts and users, and other notices are rejected by name", async ({
+  server,
+}) => {
+  const [one, two, kept] = [newId(), newId(), newId()]
+  const [user, other] = [newUser(), newUser()]
+  await ingestNew(server, postBy(user, one), postBy(other, two), postBy(other, kept))
+  const { body } = await server.ingest(
+    { data: { delete: { tweet: { id: two, author_id: other }, event_at: "2026-11-25T00:00:00.000Z" } } },
+    { data: { user_delete: { user: { id: user }, event_at: "2026-11-25T00:00:00.000Z" } } },
+    { delete: { status: { id: 404, id_str: "404", user_id: 1, user_id_str: "1" }, timestamp_ms: "1" } },
+    { data: { withheld: { tweet: { id: kept }, withheld_in_countries: ["XY"] } } },
+    { delete: { status: { user_id_str: "1" } } },
+  )
+  expect(body).toMatchObject({ lines: 5, accepted: 0, duplicates: 0, deleted: 3, rejected_count: 2 })
+  expect(body.rejected.map(({ line, title }: { line: number; title: string }) => [line, title])).toEqual([
+    [4, "Invalid Notice"],
+    [5, "Invalid Notice"],
+  ])
+  expect(await lookedUp(server, two)).toEqual(notFound(two))
+  await expect.poll(async () => lookedUp(server, one)).toEqual(notFound(one))
+  expect(await lookedUp(server, kept)).toMatchObject({ data: { id: kept } })
+  expect((await server.call(postsPath(user))).body).toMatchObject({ errors: [{ title: "Not Found Error" }] })
+})
+
+test("deleted-again: a deleted post is not stored, matched or shown again, nor are its reposts", async ({ server }) => {
+  const app = await server.newApp()
+  const word = newWord()
+  await addRules(app, { value: word })
+  await using stream = await openStream(app)
+  const [id, repost, quote, last] = [newId(), newId(), newId(), newId()]
+  const user = newUser()
+  const operator = await operatorOf(server)
+  const gone = await server.send("POST", paths.deletions, { post_ids: [id] }, operator)
+  expect(gone.body).toEqual({ data: { posts_deleted: 0, users_deleted: 0 } })
+  const post = { id, author_id: user, text: `the ${word}` }
+  const { body } = await server.ingest(
+    { data: post },
+    {
+      data: { id: repost, author_id: user, text: `RT the ${word}`, referenced_tweets: [{ type: "retweeted", id }] },
+      includes: { tweets: [post] },
+    },
+    {
+      data: { id: quote, author_id: user, text: "a quote", referenced_tweets: [{ type: "quoted", id }] },
+      includes: { tweets: [post] },
+    },
+    postBy(user, last, { text: `the last ${word}` }),
+  )
+  expect(body).toMatchObject({ accepted: 2, duplicates: 2 })
+  // It was matched as it came, and is sent as it is stored.
+  expect(await stream.next()).toMatchObject({ data: { id: quote } })
+  expect(await stream.next()).toMatchObject({ data: { id: last } })
+  for (const one of [id, repost]) expect(await lookedUp(app, one)).toEqual(notFound(one))
+  const shown = await app.call(`${pathOf(paths.postById, { id: quote })}?expansions=referenced_tweets.id`)
+  expect(shown.text).not.toContain(word)
+})
+
+test("deleted-matches: what a link still owes of a deleted post is withdrawn, with its reason, and the rest arrives", async ({
+  server,
+}) => {
+  await using app = await appWithReceiver(server)
+  const word = newWord()
+  await addRules(app, { value: word })
+  const webhook = await app.webhook()
+  app.receiver.statusOf = () => 503
+  await link(app, webhook)
+  const ids = [newId(), newId(), newId()]
+  const user = newUser()
+  await ingestNew(server, ...ids.map((id) => postBy(user, id, { text: `${word} ${id}` })))
+  await expect.poll(() => app.receiver.received.length).toBeGreaterThan(0)
+  await server.send("POST", paths.deletions, { post_ids: [ids[1]] }, await operatorOf(server))
+  app.receiver.statusOf = () => 200
+  const detail = async () => (await app.call(pathOf(paths.linkDetail, { webhook_id: webhook }))).body.data
+  await expect.poll(async () => (await detail()).total).toMatchObject({ delivered: 2, withdrawn: 1, retrying: 0 })
+  expect((await detail()).gaps).toEqual([])
+  const outcomes = async () => {
+    const { body } = await app.call(pathOf(paths.attempts, { webhook_id: webhook }))
+    return body.data.map(({ outcome }: { outcome: string }) => outcome)
+  }
+  await expect.poll(outcomes).toContain("post_deleted")
+})
+
+test("deleted-bytes: nothing of a deleted post is left in the files of the store", async ({ server }) => {
+  const marker = `marker${newWord()}`
+  const app = await server.newApp()
+  const [id, quote, repost] = [newId(), newId(), newId()]
+  const user = newUser()
+  await addRules(app, { value: `from:${user}` })
+  const post = { id, author_id: user, text: `the ${marker} of it` }
+  await ingestNew(
+    server,
+    { data: post },
+    {
+      data: { id: quote, author_id: user, text: "a quote", referenced_tweets: [{ type: "quoted", id }] },
+      includes: { tweets: [post] },
+    },
+    {
+      data: {
+        id: repost,
+        author_id: user,
+        text: `RT @a: the ${marker} of it`,
+        referenced_tweets: [{ type: "retweeted", id }],
+      },
+      includes: { tweets: [post] },
+    },
+  )
+  expect(await foundBy(app, marker)).not.toHaveLength(0)
+  const { data: directory } = server
+  const holders = async (): Promise<readonly string[]> => {
+    const names = await readdir(directory)
+    const texts = await Promise.all(names.map((name) => readFile(join(directory, name), "latin1").catch(() => "")))
+    return names.filter((_, index) => texts[index]?.includes(marker))
+  }
+  expect(await holders()).not.toEqual([])
+  await server.send("POST", paths.deletions, { post_ids: [id] }, await operatorOf(server))
+  expect(await foundBy(app, marker)).toEqual([])
+  await expect.poll(holders).toEqual([])
+})
