@@ -60,16 +60,22 @@ test("written-posts: a post is written by a user of an app or by its business us
 }) => {
   await using reader = await appWithReceiver(server)
   const word = newWord()
-  await addRules(reader, { value: `${word} #Heron @wren has:links`, tag: "own" })
+  const [mentioned, name] = [newUser(), `wren_${word}`]
+  await addRules(reader, { value: `${word} #Heron @${name} has:links`, tag: "own" })
   await link(reader, await reader.webhook())
   await using stream = await openStream(reader, "?expansions=author_id&user.fields=username")
   const app = await server.newApp()
   const user = newUser()
-  await ingestNew(server, postBy("7", newId()), {
+  await ingestNew(server, {
     ...(postBy(user, newId()) as object),
-    includes: { users: [{ id: user, username: "writer", name: "Writer" }] },
+    includes: {
+      users: [
+        { id: user, username: "writer", name: "Writer" },
+        { id: mentioned, username: name, name: "Wren" },
+      ],
+    },
   })
-  const text = `${word} a #Heron 鷺 for @wren $HRN https://www.example.com/a`
+  const text = `${word} a #Heron 鷺 for @${name} $HRN https://www.example.com/a`
   const token = await userToken(server, app, user)
   const before = Date.now()
   const created = await write(app, { text }, token)
@@ -102,7 +108,7 @@ test("written-posts: a post is written by a user of an app or by its business us
     entities: {
       hashtags: [{ start: word.length + 3, end: word.length + 9, tag: "Heron" }],
       cashtags: [{ tag: "HRN" }],
-      mentions: [{ username: "wren", id: "7" }],
+      mentions: [{ username: name, id: mentioned }],
       urls: [
         { url: "https://www.example.com/a", expanded_url: "https://www.example.com/a", display_url: "example.com/a" },
       ],
