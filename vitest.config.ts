@@ -14,7 +14,7 @@ const onEveryStore = [
   "packages/client/src/**/*.test.ts",
   "test/compatibility/**/*.test.ts",
   "test/real-clients/**/*.test.ts",
-  "test/{embeddings,internal-receivers,recorded-posts}.test.ts",
+  "test/{embeddings,internal-receivers,recorded-posts,usage}.test.ts",
   "test/docs/pagination-rules.test.ts",
 ]
 

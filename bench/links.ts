@@ -17,13 +17,17 @@ const warmUpSeconds = 5
 const seconds = 3
 const connections = 64
 
+/** The profile that counts the most, with a bound that is not reached. */
+const limits = { SLUICE_LIMITS: "x-pay-per-use", SLUICE_REQUEST_BOUNDS: `GET ${path} app 999999999` }
+
 /** Prints the figures of the link list. */
 export const links: Bench = async (print) => {
   await using sluice = await startSluice()
+  await using limited = await startSluice({ settings: limits })
   const headers = { Authorization: `Bearer ${sluice.token}` }
-  {
-    await using endpoints = await startEndpoints(2, sluice.consumerSecret, () => undefined)
-    await linkWebhooks(sluice, endpoints.urls, "?expansions=author_id&user.fields=username,name")
+  for (const one of [sluice, limited]) {
+    await using endpoints = await startEndpoints(2, one.consumerSecret, () => undefined)
+    await linkWebhooks(one, endpoints.urls, "?expansions=author_id&user.fields=username,name")
   }
   const body = await (await fetch(sluice.url + path, { headers })).text()
   await using bareNode = await startBare("node-stringify", body)
@@ -31,10 +35,11 @@ export const links: Bench = async (print) => {
 
   const servers = {
     sluice: { port: sluice.port, path, headers, connections },
+    limited: { port: limited.port, path, headers: { Authorization: `Bearer ${limited.token}` }, connections },
     node: { port: bareNode.port, path, connections },
     fastify: { port: bareFastify.port, path, connections },
   }
-  const seen: Record<keyof typeof servers, Load[]> = { sluice: [], node: [], fastify: [] }
+  const seen: Record<keyof typeof servers, Load[]> = { sluice: [], limited: [], node: [], fastify: [] }
   const names = Object.keys(servers) as (keyof typeof servers)[]
   for (const name of names) await load({ ...servers[name], seconds: warmUpSeconds })
   for (let round = 0; round < rounds; round++) {
@@ -44,6 +49,18 @@ export const links: Bench = async (print) => {
   const perSecond = (name: keyof typeof servers): number => median(seen[name].map((one) => one.perSecond))
   const p99 = (name: keyof typeof servers): number => median(seen[name].map((one) => quantile(one.latenciesMs, 0.99)))
   const unit = "requests/s"
+  print(
+    figure(
+      {
+        name: "links within limits",
+        value: perSecond("limited"),
+        unit,
+        limit: perSecond("sluice"),
+        limitIs: "the same without limits",
+      },
+      { atLeast: 0.95 },
+    ),
+  )
   print(
     figure(
       {

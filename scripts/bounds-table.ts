@@ -10,6 +10,7 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { dirname, join, normalize } from "node:path"
 import { fileURLToPath } from "node:url"
+import { appFigures } from "@sluice/api/limits"
 import { parseSync, type Expression, type ObjectExpression } from "oxc-parser"
 
 const root = fileURLToPath(new URL("..", import.meta.url))
@@ -38,6 +39,8 @@ interface NumberSetting {
   readonly range: readonly [number, number]
   /** `undefined` when it is computed at the start, or absent. */
   readonly defaultValue: number | undefined
+  /** The profile of limits decides; `defaultValue` is that of `none`. */
+  readonly isByProfile: boolean
   readonly help: string
 }
 
@@ -169,10 +172,20 @@ function numberSettings(
     const [low, high] = range.elements.map((one) =>
       one === null || one.type === "SpreadElement" ? undefined : numberOf(one, named),
     )
+    const figure = profileFigureOf(fallback)
+    const defaultValue = figure === undefined ? numberOf(fallback, named) : appFigures.none[figure]
     const help = nodes.flatMap((one) => (one.type === "Literal" && typeof one.value === "string" ? [one.value] : []))[0]
     if (low === undefined || high === undefined || help === undefined) return []
-    return [{ name: property.key.name, range: [low, high], defaultValue: numberOf(fallback, named), help }]
+    return [{ name: property.key.name, range: [low, high], defaultValue, isByProfile: figure !== undefined, help }]
   })
+}
+
+/** The figure of `byProfile("figure")`, of a default that the profile of limits decides. */
+function profileFigureOf(node: Expression): keyof typeof appFigures.none | undefined {
+  if (node.type !== "CallExpression" || node.callee.type !== "Identifier" || node.callee.name !== "byProfile")
+    return undefined
+  const [figure] = node.arguments
+  return figure?.type === "Literal" ? (figure.value as keyof typeof appFigures.none) : undefined
 }
 
 /** The parts of a docstring: what is bounded, what happens at the bound, and where the number comes from. */
@@ -271,9 +284,10 @@ As a flag, an environment variable or a line of the configuration file.
 function settingRows(settings: readonly NumberSetting[]): readonly string[] {
   const rows = settings
     .filter(({ name }) => !/port$/i.test(name))
-    .map(({ name, range, defaultValue, help }) => {
+    .map(({ name, range, defaultValue, isByProfile, help }) => {
       const variable = `SLUICE_${name.replaceAll(/[A-Z]/g, "_$&").toUpperCase()}`
-      const shown = defaultValue === undefined ? "by cores" : plainOrSize(name, defaultValue)
+      const plain = defaultValue === undefined ? "by cores" : plainOrSize(name, defaultValue)
+      const shown = isByProfile ? `${plain}, or by [profile](limits.md)` : plain
       return row([`\`${variable}\``, shown, range.map((one) => plainOrSize(name, one)).join(" to "), help])
     })
   return [row(["Setting", "Default", "Range", "Bounds"]), row(["---", "---", "---", "---"]), ...rows]

@@ -272,6 +272,19 @@ const rows: Readonly<Record<string, Row>> = {
     wrong: () => `${paths.countsAll}?query=`,
     refused: "Invalid 'query':''. 'query' must be a non-empty string",
   },
+  getUsage: {
+    asks: () => `${paths.usage}?usage.fields=project_id,cap_reset_day`,
+    has: ({ app }) => ({ data: { project_id: app.app.application_id, cap_reset_day: 1 } }),
+    other: "its own",
+    wrong: () => `${paths.usage}?days=91`,
+    refused: "The `days` query parameter value [91] is not between 1 and 90",
+  },
+  getLimits: {
+    asks: () => paths.limits,
+    has: ({ app }) => ({ data: { application_id: app.app.application_id, profile: "none" } }),
+    other: "its own",
+    ...unknownParameter(get(paths.limits)),
+  },
   getPostsQuotedPosts: {
     asks: ({ post }) => pathOf(paths.quotes, { id: post }),
     has: () => ({ data: [{ text: "a quote" }] }),
@@ -555,6 +568,22 @@ const rows: Readonly<Record<string, Row>> = {
     needs: "operator",
     wrong: () => send("POST", paths.apps, { name: "" }),
     refused: "name",
+  },
+  getAppLimits: {
+    asks: ({ app }) => pathOf(paths.appLimits, { id: app.app.application_id }),
+    has: ({ app }) => ({ data: { application_id: app.app.application_id, own: {} } }),
+    other: 403,
+    needs: "operator",
+    wrong: () => pathOf(paths.appLimits, { id: "one" }),
+    refused: noId,
+  },
+  setAppLimits: {
+    asks: ({ app }) => send("PUT", pathOf(paths.appLimits, { id: app.app.application_id }), { rules: 24_000 }),
+    has: () => ({ data: { own: { rules: 24_000 }, rules: 24_000 } }),
+    other: 403,
+    needs: "operator",
+    wrong: ({ app }) => send("PUT", pathOf(paths.appLimits, { id: app.app.application_id }), { rules: 0 }),
+    refused: "rules",
   },
   rotateApp: {
     asks: ({ app }) => send("POST", pathOf(paths.rotateApp, { id: app.app.application_id })),

@@ -117,3 +117,33 @@ test("a sign-out of the console at one process ends the session at every other",
   expect((await fetch(one.url + paths.session, { method: "DELETE", headers })).status).toBe(200)
   expect([await statusAt(one), await statusAt(two)]).toEqual([401, 401])
 })
+
+test("requests of an app and the posts that it got are counted over both, and what is left counts down truly", async () => {
+  const [one, two] = servers
+  const id = app.application_id as Parameters<typeof one.apps.setLimits>[0]
+  await one.apps.setLimits(id, { requests: { "GET /2/tweets/:id": { app: 40 } }, posts_per_month: 3 })
+  const get = async ({ url }: RunningServer, path: string) => {
+    const { status, headers } = await fetch(url + path, { headers: { authorization: `Bearer ${app.bearer_token}` } })
+    return [status, headers.get("x-rate-limit-remaining")]
+  }
+  await expect.poll(() => get(two, "/2/tweets/9")).toEqual([200, expect.stringMatching(/^\d\d$/)])
+  const [, before] = await get(one, "/2/tweets/9")
+  const left = Number(before)
+  for (let after = left - 1; after >= 0; after -= 1) {
+    expect(await get(after % 3 === 0 ? two : one, "/2/tweets/9")).toEqual([200, String(after)])
+  }
+  expect([await get(one, "/2/tweets/9"), await get(two, "/2/tweets/9")]).toEqual([
+    [429, "0"],
+    [429, "0"],
+  ])
+  await call(one, "POST", paths.posts, { data: { id: "1", text: "a cat" } })
+  await call(one, "POST", paths.posts, { data: { id: "2", text: "a cat" } })
+  await call(one, "POST", paths.posts, { data: { id: "3", text: "a cat" } })
+  await call(one, "GET", `${paths.postsById}?ids=1,2`)
+  await call(two, "GET", `${paths.postsById}?ids=2,3`)
+  const usageAt = async (server: RunningServer): Promise<unknown> =>
+    ((await call(server, "GET", paths.usage)) as { data: { project_usage: string } }).data.project_usage
+  await expect.poll(async () => [await usageAt(one), await usageAt(two)], { timeout: 10_000 }).toEqual(["3", "3"])
+  await expect.poll(async () => (await get(two, `${paths.postsById}?ids=1`))[0], { timeout: 10_000 }).toBe(429)
+  expect((await get(one, `${paths.postsById}?ids=1`))[0]).toBe(429)
+}, 30_000)

@@ -59,7 +59,6 @@ const notYet = [
   /^\/2\/media(\/\{media_key\})?$/,
   /^\/2\/tweets\/(compliance|sample|sample10)\/stream$/,
   /^\/2\/tweets\/\{tweet_id\}\/hidden$/,
-  /^\/2\/usage\/tweets$/,
   /^\/2\/users\/(compliance\/stream|reposts_of_me)$/,
   /^\/2\/users\/\{id\}\/retweets(\/\{source_tweet_id\})?$/,
 ]

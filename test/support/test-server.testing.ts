@@ -8,6 +8,9 @@ import {
   type Posture,
   type RunningServer,
 } from "../../packages/server/src/index.ts"
+import type { Clock } from "../../packages/server/src/runtime/clock.ts"
+import type { ServedStore, StoreEngine } from "../../packages/server/src/store/engine.ts"
+import { storeEngineOf } from "../../packages/server/src/store/open.ts"
 import { storeSettings } from "../../packages/server/src/store/tested-store.testing.ts"
 import { temporaryDirectory } from "./temporary-directory.testing.ts"
 import { WebhookReceiver } from "./webhook-receiver.testing.ts"
@@ -54,18 +57,19 @@ export interface TestResponse {
 
 /**
  * Starts one, with settings by flag name. With `search: "off"` it has a thread less and takes two thirds of the time to start:
- * for tests that start many, or ingest a lot, and search nothing.
+ * for tests that start many, or ingest a lot, and search nothing. Without a clock, time is the machine's.
  */
 export async function startTestServer(
   flags: Readonly<Record<string, string>> = {},
   posture: Posture = "dev",
+  clock?: Clock,
 ): Promise<TestServer> {
   await using starting = new AsyncDisposableStack()
   const { data = starting.use(await temporaryDirectory()).path, ...others } = flags
   const store = await storeSettings(data)
   const base = { port: "0", "log-level": "silent", ...store.flags }
   const config = loadConfig({ posture, env: store.env, flags: { ...base, ...others } })
-  const running = await startServer(config)
+  const running = await startServer(config, clock && { engine: engineAt(clock, storeEngineOf(config)) })
   starting.defer(() => running.close())
   const resources = starting.move()
   const newApp = async (): Promise<TestApp> => testApp(running.url, await running.apps.create("test"), resources)
@@ -77,6 +81,15 @@ export async function startTestServer(
     newApp,
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }
+}
+
+/** An engine whose store is served at the time of a clock. */
+function engineAt(clock: Clock, engine: StoreEngine): StoreEngine {
+  const serve: StoreEngine["serve"] = async (settings) => {
+    const served = await engine.serve(settings)
+    return Object.create(served, { clock: { value: clock } }) as ServedStore
+  }
+  return Object.create(engine, { serve: { value: serve } }) as StoreEngine
 }
 
 function testApp(url: string, app: AppCredentials, resources: AsyncDisposableStack): TestApp {

@@ -119,6 +119,16 @@ export const rulesCountFields = [
   "project_rules_count",
 ] as const
 
+/** Values of `usage.fields`: the members of usage. Without the parameter, those of the project. */
+export const usageFields = [
+  "cap_reset_day",
+  "daily_client_app_usage",
+  "daily_project_usage",
+  "project_cap",
+  "project_id",
+  "project_usage",
+] as const
+
 /** Expansions of posts, by their older names. */
 export const expansions = [
   "article.cover_media",

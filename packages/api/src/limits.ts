@@ -1,4 +1,5 @@
 /** Bounds of the dialect. Bounds that an operator sets are in the server's configuration. */
+export * from "./limit-profiles.ts"
 
 /** Page sizes of lists. Source: X's OpenAPI document 2.167; links: ours, as no page is shown there. */
 export const pageSizes = {
@@ -42,6 +43,9 @@ export const ruleTagCharactersMax = 255
 
 /** Largest JSON request body, and the largest line of an NDJSON body that a server can be set to accept. Ours. */
 export const bodyBytesMax = 1_048_576
+
+/** Days that usage is reported of. Source: X's OpenAPI document 2.167. */
+export const usageDays = { min: 1, max: 90, default: 7 } as const
 
 /** Most minutes of backfill that a stream connection may request. Source: docs.x.com, "Recovery and redundancy". */
 export const backfillMinutesMax = 5

@@ -26,6 +26,7 @@ export const paths = {
   searchAll: "/2/tweets/search/all",
   countsRecent: "/2/tweets/counts/recent",
   countsAll: "/2/tweets/counts/all",
+  usage: "/2/usage/tweets",
   posts: "/sluice/v1/posts",
   deletions: "/sluice/v1/deletions",
   linkDetails: "/sluice/v1/links",
@@ -54,6 +55,8 @@ export const paths = {
   apps: "/sluice/v1/apps",
   app: "/sluice/v1/apps/:id",
   rotateApp: "/sluice/v1/apps/:id/rotate",
+  appLimits: "/sluice/v1/apps/:id/limits",
+  limits: "/sluice/v1/limits",
   tokens: "/sluice/v1/tokens",
   token: "/sluice/v1/tokens/:token_id",
   session: "/sluice/v1/session",
@@ -63,6 +66,9 @@ export const paths = {
   readyz: "/readyz",
   metrics: "/metrics",
 } as const
+
+/** The beginning of every path of X. */
+export const dialectPath = "/2/"
 
 /** Path of the console; its pages are below it. */
 export const consolePath = "/console"

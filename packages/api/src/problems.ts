@@ -6,6 +6,7 @@ export const problemTypes = {
   blank: "about:blank",
   clientForbidden: `${problemHost}/client-forbidden`,
   conflict: `${problemHost}/conflict`,
+  credits: `${problemHost}/credits`,
   duplicateRules: `${problemHost}/duplicate-rules`,
   internalError: `${problemHost}/internal-error`,
   invalidRequest: `${problemHost}/invalid-request`,
@@ -15,6 +16,7 @@ export const problemTypes = {
   ruleCap: `${problemHost}/rule-cap`,
   streamingConnection: `${problemHost}/streaming-connection`,
   unavailable: `${problemHost}/resource-unavailable`,
+  usageCapped: `${problemHost}/usage-capped`,
   unsupportedAuthentication: `${problemHost}/unsupported-authentication`,
 } as const
 

@@ -5,6 +5,7 @@
 export * from "./schemas/apps.ts"
 export { DeletedBody, idPattern, NoQuery, PageMeta, ProblemBody, WebhookParams } from "./schemas/common.ts"
 export * from "./schemas/deliveries.ts"
+export * from "./schemas/limits.ts"
 export * from "./schemas/overview.ts"
 export * from "./schemas/posts.ts"
 export * from "./schemas/rules.ts"

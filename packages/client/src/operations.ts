@@ -2,6 +2,7 @@
 import type {
   AddTroubleBody,
   AppCredentialsBody,
+  AppLimitsBody,
   AppsBody,
   AttemptsQuery,
   ChangeLinkBody,
@@ -41,6 +42,7 @@ import type {
   LinksQuery,
   MentionsQuery,
   OverviewBody,
+  OwnLimits,
   PageMeta,
   PostByIdBody,
   PostByIdQuery,
@@ -86,6 +88,8 @@ import type {
   TroubleBody,
   TroublesBody,
   TroublesClearedBody,
+  UsageBody,
+  UsageQuery,
   UserBody,
   UserPostsQuery,
   UserQuery,
@@ -166,6 +170,8 @@ export interface Operations {
   /** Counts by the intervals of a page, which ascend; the next page is older. */
   readonly countsRecent: { readonly GET: Read<CountsBody, CountsQuery> }
   readonly countsAll: { readonly GET: Read<CountsBody, CountsQuery> }
+  /** How many posts the app got. Without `usage.fields`, the members of the project. */
+  readonly usage: { readonly GET: Read<UsageBody, UsageQuery> }
   readonly mentions: { readonly GET: Read<PostsBody, MentionsQuery> }
   readonly quotes: { readonly GET: Read<PostsBody, QuotesQuery> }
   readonly reposts: { readonly GET: Read<PostsBody, RepostsQuery> }
@@ -213,6 +219,9 @@ export interface Operations {
   readonly overview: { readonly GET: Read<OverviewBody> }
   readonly apps: { readonly GET: Read<AppsBody>; readonly POST: Operation<AppCredentialsBody, CreateAppBody> }
   readonly app: { readonly DELETE: Operation<RevokedBody> }
+  /** The body of a PUT replaces all that was set for the app. */
+  readonly appLimits: { readonly GET: Read<AppLimitsBody>; readonly PUT: Operation<AppLimitsBody, OwnLimits> }
+  readonly limits: { readonly GET: Read<AppLimitsBody> }
   readonly rotateApp: { readonly POST: Operation<AppCredentialsBody> }
   readonly tokens: {
     readonly GET: Read<TokensBody>

@@ -76,6 +76,10 @@ function resourcesOfX({ call, list }: Methods, changes: RuleChanges) {
       /** The posts that mention a user. */
       getMentions: list("mentions"),
     },
+    usage: {
+      /** How many posts the app got, by day, and of this month. */
+      get: call("GET", "usage"),
+    },
     rules: {
       /** The rules of the app. */
       get: list("rules"),
@@ -201,6 +205,15 @@ function ownResources({ call, list }: Methods) {
       rotate: call("POST", "rotateApp"),
       /** Revokes an app and its tokens. */
       revoke: call("DELETE", "app"),
+      /** The limits that hold for an app. */
+      getLimits: call("GET", "appLimits"),
+      /** Replaces what is set for an app in place of the server's limits. */
+      setLimits: call("PUT", "appLimits", "body"),
+    },
+    /** The limits of the app of the token. Ours. */
+    limits: {
+      /** The limits that hold for the app. */
+      get: call("GET", "limits"),
     },
     /** Tokens, for an operator's token. Ours. */
     tokens: {

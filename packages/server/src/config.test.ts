@@ -275,3 +275,22 @@ test("a password in the address of a server is refused, and not shown", () => {
   expect(() => load({ flags })).toThrow("credentials go into natsCredentials or natsToken")
   expect(() => load({ flags })).not.toThrow("s3cret")
 })
+
+test("the profile of limits decides defaults, and a setting counts before it", () => {
+  const config = (env: Readonly<Record<string, string>>) => loadConfig({ posture: "serve", env })
+  expect(config({})).toMatchObject({
+    limits: "none",
+    rulesPerAppMax: 25_000,
+    streamConnectionsPerAppMax: 1,
+    postsPerMonthMax: 0,
+  })
+  expect(config({ SLUICE_LIMITS: "x-pay-per-use", SLUICE_RULES_PER_APP_MAX: "7" })).toMatchObject({
+    rulesPerAppMax: 7,
+    ruleCharactersMax: 1_024,
+    postsPerSecondMax: 250,
+    postsPerMonthMax: 3_000_000,
+  })
+  expect(config({ SLUICE_LIMITS: "x-enterprise" })).toMatchObject({ streamConnectionsPerAppMax: 2 })
+  expect(() => config({ SLUICE_LIMITS: "x-basic" })).toThrow("must be one of none, x-pay-per-use, x-enterprise")
+  expect(() => config({ SLUICE_REQUEST_BOUNDS: "GET /2/nothing app 1" })).toThrow("requestBounds")
+})

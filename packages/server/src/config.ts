@@ -11,7 +11,7 @@ import { createRequire } from "node:module"
 import { isIP } from "node:net"
 import { availableParallelism } from "node:os"
 import type * as Yaml from "yaml"
-import { bodyBytesMax } from "@sluice/api/limits"
+import { appFigures, bodyBytesMax, limitProfiles, parseRequestBounds, type LimitProfile } from "@sluice/api/limits"
 import { parseAllowedDestinations, type AllowedDestinations } from "./runtime/outbound/allowed-destinations.ts"
 import { ConfigError } from "./runtime/config-error.ts"
 import { databaseServersIn } from "./runtime/database-url.ts"
@@ -39,7 +39,7 @@ type SettingValue = string | number | AllowedDestinations
 interface Setting {
   readonly parse: (text: string) => SettingValue
   /** Absent: the setting is optional. */
-  readonly defaultValue?: string | number | ((posture: Posture) => string | number)
+  readonly defaultValue?: string | number | ((posture: Posture, profile: LimitProfile) => string | number)
   readonly isSecret?: boolean
   /** A URL may hold credentials, which are masked when it is shown. */
   readonly isUrl?: boolean
@@ -141,14 +141,37 @@ const table = {
     262_144,
     "Most bytes of a post with its included objects: a line of a body of posts.",
   ),
-  rulesPerAppMax: wholeNumber([1, 10_000_000], 25_000, "Most rules of an app."),
+  limits: {
+    parse: oneOf(limitProfiles),
+    defaultValue: "none",
+    help: "Limits of apps: none, or X's of a plan. Settings of single limits, and what is set for an app, count before it.",
+  },
+  requestBounds: {
+    parse: requestBounds,
+    help:
+      "Most requests of endpoints in a window, in place of the profile's, separated by commas: " +
+      "GET /2/tweets/search/recent app 1000, GET /2/users/me user 10. 0 for no bound.",
+  },
+  postsPerSecondMax: wholeNumber(
+    [0, 1_000_000_000],
+    byProfile("postsPerSecond"),
+    "Most posts per second on a stream connection; 0 for no bound.",
+  ),
+  postsPerMonthMax: wholeNumber(
+    [0, 1_000_000_000],
+    byProfile("postsPerMonth"),
+    "Most posts of an app in a month, as usage counts them; 0 for no bound.",
+  ),
+  // From the 29th on, a month might lack the day.
+  capResetDay: wholeNumber([1, 28], 1, "Day on which the month of usage begins, in UTC."),
+  rulesPerAppMax: wholeNumber([1, 10_000_000], byProfile("rules"), "Most rules of an app."),
   // 400 for each of 25,000 rules: two words near each other cost 389, a keyword 5, real rules 27 on average.
   ruleStepsPerAppMax: wholeNumber(
     [100_000, 1_000_000_000],
     10_000_000,
     "Most steps that the rules of an app may cost together, and may take for one post.",
   ),
-  ruleCharactersMax: wholeNumber([1, 100_000], 2_048, "Most characters of a rule."),
+  ruleCharactersMax: wholeNumber([1, 100_000], byProfile("ruleCharacters"), "Most characters of a rule."),
   ruleDialect: {
     parse: oneOf(["lenient", "strict"]),
     defaultValue: "lenient",
@@ -224,7 +247,7 @@ const table = {
       "commas, such as 10.0.0.0/8:8080, *.svc.cluster.local.",
   },
   connectionsMax: wholeNumber([10, 1_000_000], 10_000, "Most connections at a time; one more is closed at once."),
-  streamConnectionsPerAppMax: wholeNumber([1, 100_000], 1, "Most stream connections of an app."),
+  streamConnectionsPerAppMax: wholeNumber([1, 100_000], byProfile("connections"), "Most stream connections of an app."),
   streamConnectionsOver: {
     parse: oneOf(["refuse", "replace"]),
     defaultValue: "refuse",
@@ -343,21 +366,9 @@ function resolve({ posture, flags = {}, env = process.env }: ConfigSources): {
   refuseUnknownVariables(env)
   const file = flags.config ?? env.SLUICE_CONFIG
   const fromFile = file === undefined ? new Map<string, string>() : readConfigFile(file)
-  const resolved = settingNames.map((name): ResolvedSetting => {
-    const [flag, variable] = [flagOf(name), variableOf(name)]
-    for (const [text, source] of [
-      [flags[flag], `--${flag}`],
-      [isTakenBack(name, env[variable]) ? undefined : env[variable], variable],
-      [fromFile.get(name), file],
-    ]) {
-      if (text === undefined || source === undefined) continue
-      if (text === "" && source === variable && settings[name].mayBeEmpty === true) continue
-      return { name, value: parsed(name, text, source), source }
-    }
-    const { defaultValue } = settings[name]
-    const value = typeof defaultValue === "function" ? defaultValue(posture) : defaultValue
-    return { name, value, source: "default" }
-  })
+  const sources = { posture, flags, env, file, fromFile }
+  const profile = resolveSetting("limits", sources, "none").value as LimitProfile
+  const resolved = settingNames.map((name) => resolveSetting(name, sources, profile))
   const { SLUICE_CRASH_POINT: crashPoint } = env
   const values = resolved.filter(({ value }) => value !== undefined).map(({ name, value }) => [name, value])
   const config = Object.freeze({
@@ -368,6 +379,31 @@ function resolve({ posture, flags = {}, env = process.env }: ConfigSources): {
   refuseContradictions(config)
   refuseTwoStores(resolved)
   return { config, resolved }
+}
+
+/** The value of one setting. `profile` decides the defaults that are by profile. */
+function resolveSetting(
+  name: SettingName,
+  sources: Required<Pick<ConfigSources, "posture" | "flags" | "env">> & {
+    readonly file: string | undefined
+    readonly fromFile: ReadonlyMap<string, string>
+  },
+  profile: LimitProfile,
+): ResolvedSetting {
+  const { posture, flags, env, file, fromFile } = sources
+  const [flag, variable] = [flagOf(name), variableOf(name)]
+  for (const [text, source] of [
+    [flags[flag], `--${flag}`],
+    [isTakenBack(name, env[variable]) ? undefined : env[variable], variable],
+    [fromFile.get(name), file],
+  ]) {
+    if (text === undefined || source === undefined) continue
+    if (text === "" && source === variable && settings[name].mayBeEmpty === true) continue
+    return { name, value: parsed(name, text, source), source }
+  }
+  const { defaultValue } = settings[name]
+  const value = typeof defaultValue === "function" ? defaultValue(posture, profile) : defaultValue
+  return { name, value, source: "default" }
 }
 
 /** With an empty variable a container that has a database takes back the directory which its image sets. */
@@ -538,10 +574,21 @@ function variableOf(name: SettingName): string {
 /** A setting that is a whole number from `min` to `max`. */
 function wholeNumber(
   range: readonly [number, number],
-  defaultValue: number | ((posture: Posture) => number),
+  defaultValue: number | ((posture: Posture, profile: LimitProfile) => number),
   help: string,
 ) {
   return { parse: numberIn(range), defaultValue, help }
+}
+
+/** A default that is a figure of the profile of limits. */
+function byProfile(figure: keyof (typeof appFigures)[LimitProfile]) {
+  return (_posture: Posture, profile: LimitProfile): number => appFigures[profile][figure]
+}
+
+/** The text, which the server reads once more: settings are text or numbers. */
+function requestBounds(text: string): string {
+  parseRequestBounds(text)
+  return text
 }
 
 function numberIn([min, max]: readonly [number, number]): (text: string) => number {

@@ -4,6 +4,8 @@ import type { Config } from "./config.ts"
 import { ConfigError } from "./runtime/config-error.ts"
 import { Activity } from "./control/activity.ts"
 import { createApps, type Apps } from "./control/apps.ts"
+import { createRequestLimits } from "./control/limits/request-limits.ts"
+import { Usage } from "./control/limits/usage.ts"
 import { createSessions } from "./control/sessions.ts"
 import { createBackfillSearches } from "./delivery/replays/backfill-searches.ts"
 import { createRuleTestQueue } from "./control/rule-tests/rule-test-queue.ts"
@@ -41,6 +43,7 @@ import {
   loadThreads,
   ruleOptionsOf,
   runUpkeep,
+  serverLimitsOf,
   startThreads,
 } from "./stages.ts"
 
@@ -101,13 +104,11 @@ async function start(
   await using resources = new AsyncDisposableStack()
   const { metrics, failures, ...recorded } = openEvents(config, resources)
   armCrashPoint(config.crashPoint)
-  const lockLost = Promise.withResolvers<never>()
-  // The promise is awaited only when the server is ready.
-  lockLost.promise.catch(() => undefined)
-  resources.use(lockStore(engine, { isNew, lost: lockLost.reject }))
+  const lockLost = holdLock(engine, isNew, resources)
   const { served, threads, createHttpServer, rounds } = await loadAtOnce(config, engine, recorded.events, resources)
   const { store, clock, leases, processNumber, sharedLimits, sharedLinkStates } = served
-  const { activity, events } = await observed(recorded.events, { store, clock })
+  const limiting = createLimits(config, served, recorded.events, resources)
+  const { activity, events } = await observed(limiting.usage.observe(recorded.events), { store, clock })
   const { masterKey, secretBox } = await storeKeyOf(config, store, random)
   crashPoint("in-recovery")
   const endpoint = embeddingsEndpoint(config)
@@ -126,7 +127,7 @@ async function start(
   const { signal } = closing
   const trouble = config.posture === "dev" ? createTrouble(base, threads, signal) : undefined
   const deliveries = createDeliveries(config, base, threads, trouble?.outbound)
-  const streamConnections = createStreams(config, base)
+  const streamConnections = createStreams(config, base, limiting.usage)
   resources.defer(() => streamConnections.close())
   const { retention, ...control } = createControl(config, base, { embeddings, troubled: trouble?.outbound })
   const ruleOptions = ruleOptionsOf(config, embeddings)
@@ -140,6 +141,7 @@ async function start(
     apps,
     sessions,
     activity,
+    ...limiting,
     consoleDirectory,
     ...httpSettings(config, engine),
     ...control,
@@ -166,14 +168,14 @@ async function start(
   const work = Promise.all([
     deliveries.run(signal),
     createBackfillSearches({ ...base, pastPosts: ruleTestQueue }).run(signal),
-    runUpkeep(base, { retention, deletions: control.deletions }, signal),
+    runUpkeep(base, { retention, deletions: control.deletions, usage: limiting.usage }, signal),
     control.webhookRegistry.runSchedule(signal),
     readiness.run(signal),
     source?.run(signal),
     activity.run(signal, (error) => events.failed({ where: "overview", error })),
   ])
   const failed = firstFailure(
-    [served.failed, threadFailed, ...(searching ? [searching.failed] : []), lockLost.promise, work],
+    [served.failed, threadFailed, ...(searching ? [searching.failed] : []), lockLost, work],
     events,
   )
   events.serverReady({ url, posture: config.posture })
@@ -222,6 +224,20 @@ function httpSettings(config: Config, { files }: StoreEngine) {
   }
 }
 
+/** The limits of apps, and the counts of requests and of usage. */
+function createLimits(
+  config: Config,
+  { store, clock, sharedLimits }: ServedStore,
+  events: Events,
+  resources: AsyncDisposableStack,
+) {
+  const limits = serverLimitsOf(config)
+  const usage = new Usage({ store, clock, limits, events })
+  // Posts that are read while the server closes count, too.
+  resources.defer(() => usage.flush())
+  return { limits, usage, requestLimits: createRequestLimits({ limits, clock, sharedLimits }) }
+}
+
 /** The activity of the last hour, and the events that it observes. */
 async function observed(events: Events, from: { readonly store: Store; readonly clock: Clock }) {
   const activity = await Activity.begin(from)
@@ -240,6 +256,15 @@ function openOutbound(config: Config, resources: AsyncDisposableStack): Outbound
   const outbound = createOutbound(outboundPostureOf(config))
   resources.defer(() => outbound.close())
   return outbound
+}
+
+/** Locks the store. The promise rejects when another process has taken the lock, and stays pending otherwise. */
+function holdLock(engine: StoreEngine, isNew: boolean, resources: AsyncDisposableStack): Promise<never> {
+  const { promise, reject } = Promise.withResolvers<never>()
+  // It is awaited only when the server is ready.
+  promise.catch(() => undefined)
+  resources.use(lockStore(engine, { isNew, lost: reject }))
+  return promise
 }
 
 /** The files of the store, if it has any, belong to this process from then on. */

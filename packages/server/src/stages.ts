@@ -1,10 +1,12 @@
 /** The stages of a server, each made of its settings and of what several of them need. */
-import { webhookResponseMsMax } from "@sluice/api"
+import { parseRequestBounds, webhookResponseMsMax } from "@sluice/api"
 import type { RuleOptions } from "@sluice/rules"
 import type { Config } from "./config.ts"
 import { ConfigError } from "./runtime/config-error.ts"
 import { createDeadLetters } from "./control/dead-letters.ts"
 import { createDeletions, type Deletions } from "./control/deletions.ts"
+import { limitsOf, type ServerLimits } from "./control/limits/app-limits.ts"
+import type { Usage, UsageCounts } from "./control/limits/usage.ts"
 import { createLinks } from "./control/links.ts"
 import { createRedeliveries } from "./control/redeliveries.ts"
 import { createReplayRequests } from "./control/replays/replay-requests.ts"
@@ -114,11 +116,27 @@ export function createDeliveries(
   return { webhookLinks, run: (signal) => Promise.all([webhookLinks.run(signal), replays.run(signal)]) }
 }
 
+/** The limits of apps by the settings. */
+export function serverLimitsOf(config: Config): ServerLimits {
+  return {
+    profile: config.limits,
+    requests: config.requestBounds === undefined ? {} : parseRequestBounds(config.requestBounds),
+    rulesMax: config.rulesPerAppMax,
+    ruleCharactersMax: config.ruleCharactersMax,
+    connectionsMax: config.streamConnectionsPerAppMax,
+    postsPerSecondMax: config.postsPerSecondMax,
+    postsPerMonthMax: config.postsPerMonthMax,
+    capResetDay: config.capResetDay,
+  }
+}
+
 /** The stream connections. */
-export function createStreams(config: Config, base: Base): StreamConnections {
+export function createStreams(config: Config, base: Base, usage: UsageCounts): StreamConnections {
+  const limits = serverLimitsOf(config)
   return createStreamConnections({
     ...base,
-    connectionsPerAppMax: config.streamConnectionsPerAppMax,
+    usage,
+    limitsOf: (app) => limitsOf(limits, app),
     connectionsOver: config.streamConnectionsOver,
     stalledMsMax: config.streamStalledSecondsMax * secondMs,
     matchRetentionMs: config.matchRetentionHours * hourMs,
@@ -172,13 +190,20 @@ export function createControl(
   }
 }
 
-/** Runs what keeps the store as it should be, until `signal` aborts: retention, and what deletions and an upgrade have left to do. */
+/**
+ * Runs what keeps the store as it should be, until `signal` aborts: retention, the counts of usage, and what deletions and
+ * an upgrade have left to do.
+ */
 export function runUpkeep(
   base: Base,
-  { retention, deletions }: { readonly retention: Retention; readonly deletions: Deletions },
+  {
+    retention,
+    deletions,
+    usage,
+  }: { readonly retention: Retention; readonly deletions: Deletions; readonly usage: Usage },
   signal: AbortSignal,
 ): Promise<unknown> {
-  return Promise.all([retention.run(signal), deletions.run(signal), takeStoredUsers(base, signal)])
+  return Promise.all([retention.run(signal), deletions.run(signal), usage.run(signal), takeStoredUsers(base, signal)])
 }
 
 /** Queries on stored posts, the tokens of their pages, and the writing of posts, which refers to stored ones. */

@@ -25,6 +25,8 @@ test.each([
   "posts",
   "search",
   "counts",
+  "usage",
+  "app limits",
   "completion",
 ])("sluice %s --help goes to standard output and exits 0", async (command) => {
   const words = command.split(" ").filter((word) => word !== "")
@@ -49,6 +51,9 @@ const wrong: readonly (readonly [args: readonly string[], said: string])[] = [
   [["search", "cat", "--max", "0"], "Expected a whole number from 1."],
   [["search", "cat", "--since", "2026-02-30T00:00"], "Expected a time with its zone"],
   [["counts", "cat", "--granularity", "week"], "Allowed choices are minute, hour, day"],
+  [["usage", "--days", "91"], "Expected a number of days from 1 to 90."],
+  [["app", "limits", "1", "--rules", "0"], "Expected a whole number from 1 to"],
+  [["app", "limits", "1", "--requests", "GET /2/nothing app 1"], "It must name endpoints"],
   [["import"], "missing required argument 'file'"],
   [["import", "x", "--from-line", "0"], "Expected a whole number from 1."],
   [["tail", "--backfill-minutes", "6"], "Expected a whole number from 0 to 5."],

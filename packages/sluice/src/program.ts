@@ -122,6 +122,10 @@ const groups: Readonly<Record<string, Group>> = {
     description: "Count the stored posts that a query matches, by hours, minutes or days",
     load: async () => (await import("./commands/counts.ts")).countsCommand,
   },
+  usage: {
+    description: "Print how many posts the app got, by day",
+    load: async () => (await import("./commands/usage.ts")).usageCommand,
+  },
 }
 
 /** All commands, including the one that completes them. */

@@ -7,6 +7,7 @@
  * raises the generation.
  */
 import { createHmac, hash, timingSafeEqual } from "node:crypto"
+import type { OwnLimits } from "@sluice/api"
 import { LRUCache } from "lru-cache"
 import type { App, StoredToken, TokenKind } from "../model/app.ts"
 import { asId, type AppId, type UserId } from "../model/ids.ts"
@@ -61,6 +62,8 @@ export interface Apps {
   rotate(id: AppId): Promise<AppCredentials | undefined>
   /** Ends an app's token and stops its links. False when there is no such app. */
   revoke(id: AppId): Promise<boolean>
+  /** Sets what an app has in place of the server's limits; with no members, nothing. False: no such app, or it is revoked. */
+  setLimits(id: AppId, limits: OwnLimits): Promise<boolean>
   /** A new token of the server's own kinds. It is shown this once. */
   createToken(kind: "ingest" | "operator"): Promise<string>
   /** A new token for a user of an app, by their ids. It is shown this once. Absent: no such app, or it is revoked. */
@@ -170,6 +173,11 @@ export function createApps(deps: {
       const hasRevoked = await store.revokeApp(id)
       principals.clear()
       return hasRevoked
+    },
+    async setLimits(id, limits) {
+      const isSet = await store.setAppLimits(id, Object.keys(limits).length === 0 ? undefined : limits)
+      principals.clear()
+      return isSet
     },
     ...createTokens({ store, clock, random, readActive, changed: () => principals.clear() }),
     async principal(token) {

@@ -18,6 +18,7 @@ import type { Clock } from "../runtime/clock.ts"
 import type { Events } from "../runtime/events/events.ts"
 import type { Leases } from "../store/leases.ts"
 import type { Store } from "../store/store.ts"
+import { dayOf, usageKeptDays } from "./limits/usage.ts"
 import { RetentionTime } from "./retention-time.ts"
 
 /** Trims the store. */
@@ -32,8 +33,13 @@ export interface Retention {
 const passMs = 60_000
 const postPassMs = 3_600_000
 
+const dayMs = 86_400_000
+
 /** Most that one step deletes: a transaction of some milliseconds. Ours. */
 const stepMax = 500
+
+/** Most posts that one step of usage forgets: they are a few bytes each. Ours. */
+const usageStepMax = 5_000
 
 /** Between two steps. Ours. */
 const pauseMs = 5
@@ -109,6 +115,7 @@ function passesOf(deps: RetentionDeps, time: RetentionTime): (signal: AbortSigna
   const { store, clock, events, matchRetentionMs, postRetentionMs, deadLetterRetentionMs } = deps
   const undeliveredRetentionMs = Math.max(deps.undeliveredRetentionMs, matchRetentionMs)
   const postTime = time.ofKind(postRetentionMs)
+  const usageTime = time.ofKind(usageKeptDays * dayMs)
   const deadLetterTime = time.ofKind(deadLetterRetentionMs)
   let postsPassedAtMs: number | undefined
 
@@ -169,6 +176,13 @@ function passesOf(deps: RetentionDeps, time: RetentionTime): (signal: AbortSigna
     return posts
   }
 
+  /** A count may come after midnight, so the posts of the day before are still known. */
+  async function trimUsage(signal: AbortSignal): Promise<number> {
+    const today = dayOf(usageTime.nowMs())
+    const options = { beforeDay: today - usageKeptDays + 1, postsBeforeDay: today - 1, limit: usageStepMax }
+    return inSteps(signal, async () => ({ trimmed: 0, isDone: await store.trimUsage(options) }))
+  }
+
   function isPostPassDue(): boolean {
     return postsPassedAtMs === undefined || clock.monotonicMs() - postsPassedAtMs >= postPassMs
   }
@@ -193,6 +207,7 @@ function passesOf(deps: RetentionDeps, time: RetentionTime): (signal: AbortSigna
     await reported(saveTime)
     const matches = await reported(() => trimLogs(signal))
     const deadLetters = await reported(() => trimDeadLetters(signal))
+    await reported(() => trimUsage(signal))
     // Last: a post stays as long as a match or a dead letter needs it.
     const posts = await reported(() => trimPosts(signal))
     events.retentionPassed({ matches, posts, deadLetters })

@@ -2,11 +2,16 @@
  * The headers of every response.
  *
  * Clients rely on the three headers of the rate limit: without them twarc2 fails, and at a remainder of 0 the paginators
- * of twitter-api-v2 stop silently. There is no rate limit, so the headers show one that is never reached.
+ * of twitter-api-v2 stop silently. The headers of an endpoint without a limit show one that is
+ * never reached.
  */
+import type { RequestStanding } from "../control/limits/request-limits.ts"
 
 /** The access level of an app token. Source: X's recorded responses, except its 401s. */
 const accessLevel = "read"
+
+/** The version of X's API whose description Sluice follows. */
+const apiVersion = "2.167"
 
 /** X's window. Source: docs.x.com, "Rate limits". */
 const windowSeconds = 900
@@ -22,6 +27,7 @@ export function defaultHeaders(nowMs: number): Readonly<Record<string, string>> 
   const window = Math.floor(nowMs / 1000 / windowSeconds)
   if (current?.window !== window) {
     const headers = {
+      "api-version": apiVersion,
       "cache-control": "no-cache, no-store, max-age=0",
       "x-access-level": accessLevel,
       "x-content-type-options": "nosniff",
@@ -41,6 +47,18 @@ export const authorizedHeaderNames = [
   "x-rate-limit-remaining",
   "x-rate-limit-reset",
 ] as const
+
+/** The headers of a response of an endpoint with a limit. */
+export function standingHeaders(
+  { limit, left, endsInMs }: RequestStanding,
+  nowMs: number,
+): Readonly<Record<string, string>> {
+  return {
+    "x-rate-limit-limit": String(limit),
+    "x-rate-limit-remaining": String(left),
+    "x-rate-limit-reset": String(Math.ceil((nowMs + endsInMs) / 1000)),
+  }
+}
 
 /** The headers of a 429: clients wait until `x-rate-limit-reset`, or for `retry-after`. */
 export function rateLimitHeaders(

@@ -7,6 +7,9 @@ import type { Apps } from "../control/apps.ts"
 import type { Deletions } from "../control/deletions.ts"
 import type { DeadLetters } from "../control/dead-letters.ts"
 import type { Links } from "../control/links.ts"
+import type { ServerLimits } from "../control/limits/app-limits.ts"
+import type { RequestLimits } from "../control/limits/request-limits.ts"
+import type { Usage } from "../control/limits/usage.ts"
 import type { DiskRoom } from "../control/problems/disk-room.ts"
 import type { Redeliveries } from "../control/redeliveries.ts"
 import type { ReplayRequests } from "../control/replays/replay-requests.ts"
@@ -42,6 +45,10 @@ export interface HttpDeps {
   readonly apps: Apps
   readonly sessions: Sessions
   readonly activity: Activity
+  /** The limits of apps, before what is set for single ones. */
+  readonly limits: ServerLimits
+  readonly requestLimits: RequestLimits
+  readonly usage: Pick<Usage, "count" | "isCapped" | "of">
   readonly rulesets: Rulesets
   readonly ruleTestQueue: RuleTestQueue
   readonly webhookRegistry: WebhookRegistry

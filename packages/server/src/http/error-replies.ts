@@ -39,7 +39,9 @@ export function createErrorReply({
     }
     if (problem.status === 405) void reply.header("allow", allowedMethods.of(reply.request.url).join(", "))
     if (problem instanceof RateLimited) void reply.headers(rateLimitHeaders(problem, clock.nowMs()))
-    if (problem.status === 503) void reply.header("retry-after", String(retryAfterS(problem)))
+    else if (problem.status === 503 || problem.status === 429) {
+      void reply.header("retry-after", String(retryAfterS(problem)))
+    }
     return reply.code(problem.status).type(problemContentType).send(renderProblem(problem))
   }
 }

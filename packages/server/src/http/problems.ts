@@ -69,8 +69,12 @@ export function internalProblem(): Problem {
   })
 }
 
-/** Seconds after which a client should retry a 503. Ours: an unavailable dependency takes longer than a restart. */
+/**
+ * Seconds after which a client should retry a 429 or a 503, where the problem does not know. Ours: an unavailable dependency
+ * takes longer than a restart.
+ */
 export function retryAfterS(problem: Problem): number {
+  if (problem.retryAfterMs !== undefined) return Math.ceil(problem.retryAfterMs / 1000)
   return problem.type === problemTypes.unavailable ? 5 : 1
 }
 

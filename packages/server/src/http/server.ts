@@ -15,6 +15,7 @@ import { compileBody } from "./input/body-validator.ts"
 import { Callers } from "./callers.ts"
 import { defaultHeaders } from "./default-headers.ts"
 import type { HttpDeps, HttpServer } from "./deps.ts"
+import { createLimitsHook } from "./limits.ts"
 import { createErrorReply } from "./error-replies.ts"
 import { respondToClientError, createNodeServer, endUnread } from "./connections/node-server.ts"
 import { compilePath, compileQuery, pathParametersOf, splitQuery } from "./parameters.ts"
@@ -45,6 +46,7 @@ import { troubleRoutes } from "./routes/trouble.ts"
 import { deletionRoutes, ownPostDeletionRoutes } from "./routes/deletions.ts"
 import { writtenPostRoutes } from "./routes/written-posts.ts"
 import { userPostRoutes } from "./routes/user-posts.ts"
+import { appLimitsRoutes, ownLimitsRoutes, usageRoutes } from "./routes/usage.ts"
 import { meRoutes, userRoutes } from "./routes/users.ts"
 import { webhookStateRoutes } from "./routes/webhook-details.ts"
 import { webhookRoutes } from "./routes/webhooks.ts"
@@ -158,6 +160,7 @@ interface RouteGroup {
 
 async function registerRoutes(server: HttpServer, deps: RouteDeps): Promise<void> {
   const { appTokensMayIngest, servesMetrics } = deps
+  const limitsHook = createLimitsHook(deps)
   const groups: readonly RouteGroup[] = [
     {
       tokens: ["app"],
@@ -170,6 +173,8 @@ async function registerRoutes(server: HttpServer, deps: RouteDeps): Promise<void
         replayRoutes,
         ruleTestRoutes,
         troubleRoutes,
+        usageRoutes,
+        ownLimitsRoutes,
       ],
     },
     // Reads of posts and users: a user of an app sees what the app sees.
@@ -190,7 +195,7 @@ async function registerRoutes(server: HttpServer, deps: RouteDeps): Promise<void
         overviewRoutes,
       ],
     },
-    { tokens: ["operator"], routes: [appRoutes] },
+    { tokens: ["operator"], routes: [appRoutes, appLimitsRoutes] },
     {
       tokens: appTokensMayIngest ? ["app", "ingest", "operator"] : ["ingest", "operator"],
       routes: [ingestRoutes],
@@ -202,7 +207,10 @@ async function registerRoutes(server: HttpServer, deps: RouteDeps): Promise<void
   ]
   for (const { tokens, routes } of groups) {
     await server.register(async (scope) => {
-      if (tokens !== undefined) scope.addHook("onRequest", createGuard(deps, tokens))
+      if (tokens !== undefined) {
+        scope.addHook("onRequest", createGuard(deps, tokens))
+        scope.addHook("onRequest", limitsHook)
+      }
       for (const addRoutes of routes) addRoutes(scope.withTypeProvider<TypeBoxTypeProvider>(), deps)
     })
   }

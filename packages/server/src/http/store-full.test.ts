@@ -35,7 +35,7 @@ beforeEach(async () => {
     rulesets: {
       change: fail,
       list: () => Promise.resolve([]),
-      count: () => Promise.resolve({ count: 0, countMax: 1 }),
+      count: () => Promise.resolve(0),
     },
     heldPages: new HeldPages(),
     webhookRegistry: {

@@ -1,4 +1,7 @@
+import type { OwnLimits } from "@sluice/api"
 import type { AppId, UserId } from "./ids.ts"
+
+export type { OwnLimits } from "@sluice/api"
 
 /** An application: the owner of rules, webhooks and links. */
 export interface App {
@@ -14,6 +17,8 @@ export interface App {
   readonly generation: number
   readonly createdAtMs: number
   readonly revoked: boolean
+  /** The limits that an operator has set for it, in place of the server's. Absent: none. */
+  readonly limits?: OwnLimits
 }
 
 /** Permission of a token: act for one app, act for a user of one app, send posts, or run the server. */

@@ -1,11 +1,12 @@
 import { problemTypes, type DisconnectType, type ErrorObject, type ProblemType } from "@sluice/api"
-import type { PostId, UserId } from "./ids.ts"
+import type { AppId, PostId, UserId } from "./ids.ts"
 import { truncate, truncateParameter } from "./truncate.ts"
 
 /** Status codes that a problem may carry. */
 export type ProblemStatus =
   | 400
   | 401
+  | 402
   | 403
   | 404
   | 405
@@ -37,6 +38,8 @@ export class Problem extends Error {
   readonly extras: Readonly<Record<string, unknown>>
   /** The single errors, when there are several. */
   readonly causes: readonly Readonly<Record<string, unknown>>[]
+  /** After how long the request may succeed, where that is known. */
+  readonly retryAfterMs?: number
 
   constructor(content: {
     status: ProblemStatus
@@ -45,6 +48,7 @@ export class Problem extends Error {
     detail: string
     extras?: Readonly<Record<string, unknown>>
     causes?: readonly Readonly<Record<string, unknown>>[]
+    retryAfterMs?: number
     /** The error behind it, for the log alone. */
     cause?: unknown
   }) {
@@ -55,6 +59,7 @@ export class Problem extends Error {
     this.detail = content.detail
     this.extras = content.extras ?? {}
     this.causes = content.causes ?? []
+    if (content.retryAfterMs !== undefined) this.retryAfterMs = content.retryAfterMs
   }
 
   /** The problem as an entry of an `errors` array. */
@@ -66,16 +71,37 @@ export class Problem extends Error {
 
 /** Too many requests of a kind; they may be made again after a while. Source: clients' fixtures of X's response. */
 export class RateLimited extends Problem {
-  /** Most requests in X's window of 15 minutes. */
+  /** Most requests in the window. */
   readonly limit: number
-  readonly retryAfterMs: number
+  declare readonly retryAfterMs: number
 
   constructor({ limit, retryAfterMs }: { limit: number; retryAfterMs: number }) {
     const title = "Too Many Requests"
-    super({ status: 429, type: problemTypes.blank, title, detail: title })
+    super({ status: 429, type: problemTypes.blank, title, detail: title, retryAfterMs })
     this.limit = limit
-    this.retryAfterMs = retryAfterMs
   }
+}
+
+/** The app has got as many posts in this month as it may, until a time. Source: a recorded response of X. */
+export function usageCapped(appId: AppId, retryAfterMs?: number): Problem {
+  return new Problem({
+    status: 429,
+    type: problemTypes.usageCapped,
+    title: "UsageCapExceeded",
+    detail: "Usage cap exceeded: Monthly product cap",
+    extras: { account_id: appId, product_name: "sluice", period: "Monthly", scope: "Product" },
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+  })
+}
+
+/** The operator has taken the app's credit. Source: a response of X that several programs quote. */
+export function noCredits(): Problem {
+  return new Problem({
+    status: 402,
+    type: problemTypes.credits,
+    title: "CreditsDepleted",
+    detail: "Your enrolled account does not have any credits",
+  })
 }
 
 /** A request with one fault. `parameters` names what was given, as X does. */

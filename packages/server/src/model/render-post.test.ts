@@ -289,12 +289,14 @@ test("a page of default fields is the stored texts, one after the other", async 
     { id: "1" as PostId, json: '{"id": "1"}' },
   ]
   expect(await renderPosts(posts, defaultSelection)).toEqual({
+    ids: ["2", "1"],
     dataJson: '[{"id": "2"},{"id": "1"}]',
     includesJson: undefined,
     missing: [],
   })
   expect((await renderPosts([], defaultSelection)).dataJson).toBe("[]")
   expect(await renderPosts([], parseSelection({ expansions: "author_id" }))).toEqual({
+    ids: [],
     dataJson: "[]",
     includesJson: undefined,
     missing: [],

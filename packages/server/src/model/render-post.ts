@@ -16,6 +16,7 @@ import type { defaultFields, Expansion, Vocabulary } from "@sluice/api"
 import { newIncludesNames, newMemberNames, type MemberNames } from "./response-names.ts"
 import type { FieldSelection } from "./field-selection.ts"
 import { elementsOf, membersOf, objectOf, textOf, withoutLineBreaks } from "./json-text.ts"
+import type { PostId } from "./ids.ts"
 import { ExpansionErrors, type ExpandedObject } from "./expansion-errors.ts"
 import type { PostShape, StoredPost } from "./post.ts"
 import type { Problem } from "./problem.ts"
@@ -49,6 +50,8 @@ export function renderDelivery(
 
 /** Posts of a page, and the included objects. */
 export interface RenderedPosts {
+  /** The ids of the posts of `data`. */
+  readonly ids: readonly PostId[]
   /** JSON text of the array `data`. */
   readonly dataJson: string
   /** JSON text of the object `includes`; absent when there are no objects. */
@@ -69,6 +72,7 @@ export async function renderPosts(posts: readonly StoredPost[], selection: Field
 
 /** Posts of one response that are rendered in parts, so that the stored texts need not be there all at once. */
 export class PostsRendering {
+  readonly #ids: PostId[] = []
   readonly #data: string[] = []
   /** Absent with the default selection: then posts go in as they are stored. */
   readonly #shown: ShownObjects | undefined
@@ -87,7 +91,8 @@ export class PostsRendering {
 
   /** Adds posts, the texts of `shapeFor(selection)`, after those that are there. */
   async add(posts: readonly StoredPost[]): Promise<void> {
-    for (const { json } of posts) {
+    for (const { id, json } of posts) {
+      this.#ids.push(id)
       const data = this.#shown?.takePost(json) ?? json
       this.#data.push(data)
       this.#dataCharacters += data.length
@@ -102,6 +107,7 @@ export class PostsRendering {
   /** All that was added. */
   rendered(): RenderedPosts {
     return {
+      ids: this.#ids,
       dataJson: listOf(this.#data),
       includesJson: this.#shown?.includesJson(),
       missing: this.#shown?.missing() ?? [],

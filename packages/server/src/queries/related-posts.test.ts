@@ -33,7 +33,7 @@ beforeEach(() => {
     postSearches: {
       async page(_app, one) {
         asked.push(one)
-        const posts = { dataJson: "[]", includesJson: undefined, missing: [] }
+        const posts = { ids: [], dataJson: "[]", includesJson: undefined, missing: [] }
         return { posts, meta, damaged: [], release: () => void (released += 1) }
       },
     },

@@ -20,7 +20,7 @@ function faultsOf(...of: Parameters<typeof checkWindow>): readonly unknown[] {
 
 test("a span without parameters has every id, and a recent one those of seven days", () => {
   expect(searchSpan({}, nowMs)).toEqual({ above: none, upTo: all })
-  const { above, upTo } = searchSpan({}, nowMs, recentMs)
+  const { above, upTo } = searchSpan({}, nowMs, { reachMs: recentMs })
   expect([above, upTo]).toEqual([firstIdAt(nowMs - recentMs) - 1n, all])
 })
 
@@ -43,8 +43,8 @@ test("of times and ids together the narrower bound counts, whichever it is", () 
 
 test("a recent span begins at its floor, unless a parameter begins it later", () => {
   const floor = firstIdAt(nowMs - recentMs) - 1n
-  expect(searchSpan({ until_id: "5" }, nowMs, recentMs)).toEqual({ above: floor, upTo: 4n })
-  expect(searchSpan({ since_id: String(floor + 9n) }, nowMs, recentMs).above).toBe(floor + 9n)
+  expect(searchSpan({ until_id: "5" }, nowMs, { reachMs: recentMs })).toEqual({ above: floor, upTo: 4n })
+  expect(searchSpan({ since_id: String(floor + 9n) }, nowMs, { reachMs: recentMs }).above).toBe(floor + 9n)
 })
 
 test("the first id of a moment has no time below it, and moments before snowflakes have ids from before", () => {
@@ -58,7 +58,7 @@ test("the first id of a moment has no time below it, and moments before snowflak
 
 test("times that are too old or too new are refused, each with what it must be, to the minute", () => {
   const recent = { start_time: "2026-03-07T09:26:00Z", end_time: "2026-03-14T09:26:54Z" }
-  expect(faultsOf(recent, nowMs, recentMs)).toEqual([
+  expect(faultsOf(recent, nowMs, { reachMs: recentMs })).toEqual([
     [
       "Invalid 'start_time':'2026-03-07T09:26Z'. 'start_time' must be on or after 2026-03-07T09:26Z",
       { start_time: ["2026-03-07T09:26Z"] },
@@ -68,9 +68,9 @@ test("times that are too old or too new are refused, each with what it must be, 
       { end_time: ["2026-03-14T09:26Z"] },
     ],
   ])
-  expect(faultsOf({ start_time: "2026-03-07T09:26:54Z", end_time: "2026-03-14T09:26:53Z" }, nowMs, recentMs)).toEqual(
-    [],
-  )
+  expect(
+    faultsOf({ start_time: "2026-03-07T09:26:54Z", end_time: "2026-03-14T09:26:53Z" }, nowMs, { reachMs: recentMs }),
+  ).toEqual([])
   expect(faultsOf({ start_time: "2006-03-20T23:59:59Z" }, nowMs)).toMatchObject([
     [expect.stringContaining("must be on or after 2006-03-21T00:00Z"), expect.anything()],
   ])
@@ -79,16 +79,16 @@ test("times that are too old or too new are refused, each with what it must be, 
 
 test("an id below a recent span is refused with the least one that it may have", () => {
   const floor = firstIdAt(nowMs - recentMs)
-  expect(faultsOf({ since_id: String(floor - 1n) }, nowMs, recentMs)).toEqual([
+  expect(faultsOf({ since_id: String(floor - 1n) }, nowMs, { reachMs: recentMs })).toEqual([
     [
       "'since_id' must be a tweet id created after 2026-03-07T09:26Z. " +
         `Please use a 'since_id' that is larger than ${floor}`,
       { since_id: [String(floor - 1n)] },
     ],
   ])
-  expect(faultsOf({ since_id: String(floor) }, nowMs, recentMs)).toEqual([])
+  expect(faultsOf({ since_id: String(floor) }, nowMs, { reachMs: recentMs })).toEqual([])
   expect(faultsOf({ since_id: "1", until_id: "2" }, nowMs)).toEqual([])
-  expect(faultsOf({ until_id: "2" }, nowMs, recentMs)).toEqual([])
+  expect(faultsOf({ until_id: "2" }, nowMs, { reachMs: recentMs })).toEqual([])
 })
 
 test("ids next to times are refused with all that were given", () => {
@@ -101,6 +101,31 @@ test("ids next to times are refused with all that were given", () => {
   ])
   expect(() => searchSpan({ ...mixed }, nowMs)).toThrow(expect.objectContaining({ status: 400 }))
   expect(faultsOf({ until_id: newer, start_time: "2090-01-01T00:00:00Z" }, nowMs)).toHaveLength(2)
+})
+
+test("as on X, a search ends ten seconds ago, refuses later times, and begins 30 days before its end", () => {
+  const asX = { isAsX: true }
+  const agoMs = (days: number, of = nowMs): bigint => firstIdAt(of - days * dayMs) - 1n
+  const end = firstIdAt(nowMs - 10_000) - 1n
+  expect(searchSpan({}, nowMs, asX)).toEqual({ above: agoMs(30), upTo: end })
+  expect(searchSpan({}, nowMs, { ...asX, reachMs: recentMs })).toEqual({ above: agoMs(7), upTo: end })
+  const start_time = "2020-01-01T00:00:00Z"
+  expect(searchSpan({ start_time }, nowMs, asX).above).toBe(firstIdAt(Date.parse(start_time)) - 1n)
+  expect(searchSpan({ since_id: older }, nowMs, asX).above).toBe(BigInt(older))
+  const end_time = "2024-06-01T00:00:00Z"
+  expect(searchSpan({ end_time }, nowMs, asX)).toEqual({
+    above: agoMs(30, Date.parse(end_time)),
+    upTo: firstIdAt(Date.parse(end_time)) - 1n,
+  })
+  const tooLate = { end_time: "2026-03-14T09:26:44Z" }
+  expect(faultsOf(tooLate, nowMs)).toEqual([])
+  expect(faultsOf(tooLate, nowMs, asX)).toEqual([
+    [
+      "Invalid 'end_time':'2026-03-14T09:26Z'. 'end_time' must be a minimum of 10 seconds prior to the request time.",
+      { end_time: ["2026-03-14T09:26Z"] },
+    ],
+  ])
+  expect(faultsOf({ end_time: "2026-03-14T09:26:43Z" }, nowMs, asX)).toEqual([])
 })
 
 test("counts end ten seconds ago, and begin seven days before that, or at a midnight", () => {

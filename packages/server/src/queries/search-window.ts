@@ -27,25 +27,53 @@ export interface IdSpan {
 /** How far recent search and recent counts reach back. Source: docs.x.com, "Recent search". */
 export const recentMs = 7 * 86_400_000
 
+/** How far a search reaches. */
+export interface SearchReach {
+  /** How far back; absent: to the first post. */
+  readonly reachMs?: number | undefined
+  /** As on X, without the last ten seconds, and without times for 30 days. */
+  readonly isAsX?: boolean
+}
+
 /**
- * Checks the span of a request at `nowMs`. `reachMs`: how far it may reach back; absent: to the first post. Throws an
- * invalid-request `Problem` that names each parameter that is wrong.
+ * Checks the span of a request at `nowMs`. Throws an invalid-request `Problem` that names each parameter that is wrong.
  */
-export function checkWindow(parameters: WindowParameters, nowMs: number, reachMs?: number): void {
+export function checkWindow(
+  parameters: WindowParameters,
+  nowMs: number,
+  { reachMs, isAsX = false }: SearchReach = {},
+): void {
   const faults = [
     ...mixedFaults(parameters),
-    ...timeFaults(parameters, nowMs, reachMs),
+    ...timeFaults(parameters, {
+      latestMs: isAsX ? nowMs - lagMs : nowMs,
+      floorMs: reachMs === undefined ? firstPostMs : nowMs - reachMs,
+    }),
     ...idFaults(parameters, nowMs, reachMs),
   ]
   if (faults.length > 0) throw invalidRequests(faults)
 }
 
 /** The span of a search at `nowMs`. Throws as `checkWindow`. */
-export function searchSpan(parameters: WindowParameters, nowMs: number, reachMs?: number): IdSpan {
-  checkWindow(parameters, nowMs, reachMs)
+export function searchSpan(parameters: WindowParameters, nowMs: number, reach: SearchReach = {}): IdSpan {
+  checkWindow(parameters, nowMs, reach)
   const { above, upTo } = spanOf(parameters)
-  const floor = reachMs === undefined ? above : firstIdAt(nowMs - reachMs) - 1n
-  return { above: floor > above ? floor : above, upTo }
+  const floorMs = reach.reachMs === undefined ? openFloorMs(parameters, nowMs, reach) : nowMs - reach.reachMs
+  const floor = floorMs === undefined ? above : firstIdAt(floorMs) - 1n
+  const end = reach.isAsX === true ? firstIdAt(nowMs - lagMs) - 1n : upTo
+  return { above: floor > above ? floor : above, upTo: end < upTo ? end : upTo }
+}
+
+/** The beginning of a search, unless a parameter names one; absent: the first post. */
+function openFloorMs(
+  { start_time, since_id, end_time, until_id }: WindowParameters,
+  nowMs: number,
+  { isAsX }: SearchReach,
+): number | undefined {
+  if (isAsX !== true || start_time !== undefined || since_id !== undefined) return undefined
+  const untilMs = until_id === undefined ? undefined : snowflakeAtMs(until_id)
+  const endMs = end_time === undefined ? (untilMs ?? nowMs) : Date.parse(end_time)
+  return endMs - searchedMs
 }
 
 /** The span of these parameters, unchecked: in timelines ids may stand next to times. */
@@ -68,11 +96,14 @@ export interface CountedTimes {
   readonly endMs: number
 }
 
-/** How far before the request the counts of a request without an end reach. Source: recorded responses of X. */
-const countsLagMs = 10_000
+/**
+ * How far before the request the counts of a request without an end reach, and on X each search. Source: recorded responses
+ * of X.
+ */
+const lagMs = 10_000
 
-/** How far the counts of a request without a beginning reach back. Source: docs.x.com, "Full-archive counts". */
-const countedMs = 30 * 86_400_000
+/** How far a search or a count without a beginning reaches back on X. Source: docs.x.com, "Full-archive search", "… counts". */
+const searchedMs = 30 * 86_400_000
 
 const dayMs = 86_400_000
 
@@ -87,11 +118,11 @@ export function countedTimes(
 ): CountedTimes {
   const untilMs = until_id === undefined ? undefined : snowflakeAtMs(until_id)
   const sinceMs = since_id === undefined ? undefined : snowflakeAtMs(since_id)
-  const endMs = end_time === undefined ? (untilMs ?? nowMs - countsLagMs) : Date.parse(end_time)
+  const endMs = end_time === undefined ? (untilMs ?? nowMs - lagMs) : Date.parse(end_time)
   if (start_time !== undefined) return { startMs: Date.parse(start_time), endMs }
   if (sinceMs !== undefined) return { startMs: sinceMs, endMs }
   if (reachMs !== undefined) return { startMs: endMs - reachMs, endMs }
-  return { startMs: Math.floor((endMs - countedMs) / dayMs) * dayMs, endMs }
+  return { startMs: Math.floor((endMs - searchedMs) / dayMs) * dayMs, endMs }
 }
 
 /** X refuses ids next to times in searches, other than in timelines. */
@@ -107,10 +138,8 @@ function mixedFaults({ start_time, end_time, since_id, until_id }: WindowParamet
 
 function timeFaults(
   { start_time, end_time }: WindowParameters,
-  nowMs: number,
-  reachMs: number | undefined,
+  { latestMs, floorMs }: { readonly latestMs: number; readonly floorMs: number },
 ): readonly RequestFault[] {
-  const floorMs = reachMs === undefined ? firstPostMs : nowMs - reachMs
   const faultOf = (name: string, text: string | undefined): RequestFault | undefined => {
     if (text === undefined) return undefined
     const atMs = Date.parse(text)
@@ -120,7 +149,7 @@ function timeFaults(
       parameters: { [name]: [shown] },
     })
     if (atMs < floorMs) return refused(`on or after ${minutes(instant(floorMs))}`)
-    return atMs > nowMs ? refused("a minimum of 10 seconds prior to the request time.") : undefined
+    return atMs > latestMs ? refused("a minimum of 10 seconds prior to the request time.") : undefined
   }
   return [faultOf("start_time", start_time), faultOf("end_time", end_time)].filter((fault) => fault !== undefined)
 }

@@ -368,7 +368,7 @@ describe("damaged posts", () => {
     await insert(aPost(1), aPost(2))
     expect(await withDamaged(1, 2).page(app, aRequest(), always)).toEqual({
       kind: "page",
-      posts: { dataJson: "[]", includesJson: undefined, missing: [] },
+      posts: { ids: [], dataJson: "[]", includesJson: undefined, missing: [] },
       meta: { result_count: 0 },
       damaged: ["2", "1"],
       release: expect.any(Function),

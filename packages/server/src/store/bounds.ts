@@ -14,5 +14,11 @@ export const gapsPerLinkMax = 1_000
 /** Ended replays that are kept of an app, the newest. */
 export const endedReplaysMax = 100
 
+/**
+ * Most posts of the last two days that are remembered with the app that they were counted for, over all apps; beyond it a
+ * post counts again when it is read again. A gigabyte or less.
+ */
+export const usagePostsMax = 20_000_000
+
 /** Most entries of one post that are read: as many apps. */
 export const matchesOfPostMax = 1_000

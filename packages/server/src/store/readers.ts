@@ -127,6 +127,7 @@ export const readerOf: ReaderOf<StoreReads> = {
   deletionsAt: server,
   deletionHead: server,
   knownTime: server,
+  usage: requestOf,
 }
 
 /** For whom each write is, where writes share connections. */
@@ -136,6 +137,7 @@ export const writerOf: ReaderOf<StoreWrites> = {
   rotateApp: () => requestOf(undefined),
   replaceSecrets: () => requestOf(undefined),
   revokeApp: () => requestOf(undefined),
+  setAppLimits: () => requestOf(undefined),
   createToken: () => requestOf(undefined),
   deleteToken: () => requestOf(undefined),
   endSession: () => requestOf("sessions"),
@@ -171,4 +173,6 @@ export const writerOf: ReaderOf<StoreWrites> = {
   continueDeletions: server,
   forgetDeletions: server,
   eraseDeleted: server,
+  countUsage: server,
+  trimUsage: server,
 }

@@ -12,6 +12,22 @@ export interface CountedConnection {
   readonly replaced: () => void
 }
 
+/** A bound of uses in a window, which begins with its first use. */
+export interface UseLimit {
+  readonly max: number
+  readonly windowMs: number
+}
+
+/** The result of a count. */
+export interface TakenUses {
+  /** How many of the uses are within the bound; the others are not counted. */
+  readonly granted: number
+  /** How many more the window has. */
+  readonly left: number
+  /** After how many milliseconds the window ends. */
+  readonly endsInMs: number
+}
+
 /** Counts over all processes. */
 export interface SharedLimits {
   /**
@@ -22,13 +38,6 @@ export interface SharedLimits {
     connection: CountedConnection,
     limit: { readonly max: number; readonly replacesOldest: boolean },
   ): Promise<(() => void) | undefined>
-  /**
-   * Counts one more use. When the app has had `max` of them in its present window it counts nothing, and returns after how
-   * many milliseconds the window ends.
-   */
-  countUse(
-    appId: AppId,
-    use: string,
-    limit: { readonly max: number; readonly windowMs: number },
-  ): Promise<number | undefined>
+  /** Counts uses in the present window of the app, as many as there is room for. `count`: one unless given. */
+  takeUses(appId: AppId, use: string, limit: UseLimit & { readonly count?: number }): Promise<TakenUses>
 }

@@ -29,6 +29,7 @@ import type { DeletionReads, DeletionWrites } from "./port/deletion-store.ts"
 import type { ArrivalReads } from "./port/arrival-store.ts"
 import type { RetentionReads, RetentionWrites } from "./port/retention-store.ts"
 import type { StateReads, StateWrites } from "./port/store-state.ts"
+import type { UsageReads, UsageWrites } from "./port/usage-store.ts"
 import type { UserReads, UserWrites } from "./port/user-store.ts"
 
 /** The reads of a store. They may follow one another in a loop: a store that blocks its thread yields between them. */
@@ -49,6 +50,7 @@ export interface StoreReads
     ArrivalReads,
     DeletionReads,
     UserReads,
+    UsageReads,
     RetentionReads,
     StateReads {}
 
@@ -68,6 +70,7 @@ export interface StoreWrites
     MatchLogWrites,
     DeletionWrites,
     UserWrites,
+    UsageWrites,
     RetentionWrites,
     StateWrites {}
 

@@ -24,7 +24,8 @@ export const storedTables = [
     name: "apps",
     key: "id",
     columns: `id bigint, name text, business_user_id bigint, instance_id bigint, consumer_key text,
-      consumer_secret bytea, generation bigint, created_at_ms bigint, revoked boolean`,
+      consumer_secret bytea, generation bigint, created_at_ms bigint, revoked boolean,
+      limits text`,
   },
   {
     name: "tokens",
@@ -109,6 +110,8 @@ export const storedTables = [
     key: "app_id",
     columns: "app_id bigint, head bigint, trimmed_to bigint, trimmed_until_ms bigint, leftovers_after bigint",
   },
+  { name: "usage_days", key: "day, app_id", columns: "day bigint, app_id bigint, posts bigint" },
+  { name: "usage_posts", key: "day, app_id, post_id", columns: "day bigint, app_id bigint, post_id bigint" },
   { name: "log_epochs", key: "app_id, from_seq", columns: "app_id bigint, from_seq bigint, epoch text" },
   {
     name: "matches",

@@ -48,6 +48,24 @@ test("rules are added, listed and deleted", async () => {
   expect(await json("rules", "list")).toEqual([])
 })
 
+test("usage is shown by day, with a line of blocks and the sum of the month", async () => {
+  const today = new Date().toISOString().slice(0, 10)
+  const before = (await json("usage")) as { project_usage: string }
+  const id = String(1_990_004_210_000_005_000n)
+  await writeFile(join(directory, "one.ndjson"), JSON.stringify({ data: { id, text: "a curlew", author_id: "7" } }))
+  await sluice("import", join(directory, "one.ndjson"))
+  await sluice("posts", "get", id)
+  const posts = Number(before.project_usage) + 1
+  const shown = await sluice("usage", "--days", "2")
+  expect(shown).toMatchObject({ status: 0, stderr: "" })
+  const [title, yesterday, last, blocks, sum] = shown.stdout.split("\n")
+  expect(title).toMatch(/^DAY \(UTC\) +POSTS$/)
+  expect(yesterday).toMatch(/^\d{4}-\d\d-\d\d +0$/)
+  expect(last).toBe(`${today}  ${posts}`)
+  expect([blocks, sum]).toEqual([" █", expect.stringMatching(/^\d+ posts? since day 1 of the month \(no cap\)$/)])
+  expect(await json("usage", "--days", "1")).toMatchObject({ project_usage: String(posts), cap_reset_day: 1 })
+})
+
 test("an invalid rule is refused with all its problems", async () => {
   const outcome = await sluice("rules", "add", "form:me has:image")
   expect(outcome).toMatchObject({ status: 1, stdout: "" })

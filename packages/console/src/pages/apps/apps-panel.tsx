@@ -12,6 +12,7 @@ import { EmptyState, ErrorState } from "../../components/states.tsx"
 import { Time } from "../../components/time.tsx"
 import { VisuallyHidden } from "../../components/visually-hidden.tsx"
 import styles from "./apps-panel.module.css"
+import { LimitsDialog } from "./limits-dialog.tsx"
 import type { Secrets } from "./secrets-dialog.tsx"
 
 const invalidates = ["apps", "tokens", "overview"] as const
@@ -20,6 +21,7 @@ const invalidates = ["apps", "tokens", "overview"] as const
 export function AppsPanel({ onSecrets }: { readonly onSecrets: (secrets: Secrets) => void }): ReactNode {
   const apps = useApi("apps")
   const [isCreating, setCreating] = useState(false)
+  const [limited, setLimited] = useState<Application>()
   const request = ({ id }: Application): { readonly parameters: { readonly id: string } } => ({ parameters: { id } })
   const rotation = useConfirmedChange("POST", "rotateApp", {
     invalidates,
@@ -51,22 +53,24 @@ export function AppsPanel({ onSecrets }: { readonly onSecrets: (secrets: Secrets
     >
       <DataTable
         label="Apps"
-        columns={columnsOf(rotation.ask, revocation.ask)}
+        columns={columnsOf({ onLimits: setLimited, onRotate: rotation.ask, onRevoke: revocation.ask })}
         rows={apps.data?.data}
         rowKey={({ id }) => id}
         empty={<EmptyState title="No apps yet">Rules, webhooks and links belong to an app: create one.</EmptyState>}
       />
       {isCreating && <CreateApp onClose={() => setCreating(false)} onCreated={onSecrets} />}
+      {limited !== undefined && <LimitsDialog app={limited} onClose={() => setLimited(undefined)} />}
       {rotation.dialog}
       {revocation.dialog}
     </Panel>
   )
 }
 
-function columnsOf(
-  onRotate: (app: Application) => void,
-  onRevoke: (app: Application) => void,
-): readonly Column<Application>[] {
+function columnsOf({
+  onLimits,
+  onRotate,
+  onRevoke,
+}: Readonly<Record<"onLimits" | "onRotate" | "onRevoke", (app: Application) => void>>): readonly Column<Application>[] {
   return [
     { id: "name", title: "Name", cell: ({ name }) => <strong className={styles["name"]}>{name}</strong> },
     { id: "id", title: "Id", cell: ({ id }) => <code>{id}</code>, isSecondary: true },
@@ -83,6 +87,9 @@ function columnsOf(
       cell: (app) =>
         !app.revoked && (
           <span className={styles["actions"]}>
+            <Button size="small" onClick={() => onLimits(app)} aria-label={`Usage and limits of ${app.name}`}>
+              Limits
+            </Button>
             <Button size="small" onClick={() => onRotate(app)} aria-label={`Rotate ${app.name}`}>
               Rotate
             </Button>

@@ -6,7 +6,9 @@ import { AutoRefresh } from "../../components/auto-refresh.tsx"
 import { Chart, type Series } from "../../components/charts/chart.tsx"
 import { PageHeader } from "../../components/page-header.tsx"
 import { countScale, durationScale, rateScale } from "../../components/charts/scales.ts"
+import { Panel } from "../../components/panel.tsx"
 import { ErrorState } from "../../components/states.tsx"
+import { AppUsage } from "../../components/usage/app-usage.tsx"
 import { FirstSteps } from "./first-steps.tsx"
 import { Numbers } from "./numbers.tsx"
 import styles from "./page.module.css"
@@ -36,6 +38,11 @@ export default function OverviewPage(): ReactNode {
         <Numbers data={data} />
         <Problems data={data} />
         <Charts activity={data?.activity} />
+        {what !== "all apps" && (
+          <Panel title="Usage and limits">
+            <AppUsage />
+          </Panel>
+        )}
       </div>
     </div>
   )

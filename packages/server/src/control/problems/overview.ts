@@ -68,7 +68,7 @@ export async function readOverview(appId: AppId | undefined, deps: OverviewDeps)
   const unlinkedInvalid: UnlinkedInvalid[] = []
   const urls = new Map<WebhookId, string>()
   for (const id of apps) {
-    counts.rules += (await deps.rulesets.count(id)).count
+    counts.rules += await deps.rulesets.count(id)
     const webhooks = await deps.webhookRegistry.list(id)
     counts.webhooks += webhooks.length
     for (const { id: webhookId, url } of webhooks) urls.set(webhookId, url)

@@ -25,7 +25,13 @@ import { PerAppQueues } from "../per-app-queues.ts"
 import { parseChange, type NewRule } from "./parse-change.ts"
 import { costOfStored, RulesetCosts } from "./ruleset-costs.ts"
 import { rulesWithIds, rulesWithValues } from "./stored-rules.ts"
-import { rejectUnembeddable, validateRules, type CandidateRule, type RejectedRule } from "./validate-rules.ts"
+import {
+  rejectUnembeddable,
+  validateRules,
+  type CandidateRule,
+  type RejectedRule,
+  type ValidatedRule,
+} from "./validate-rules.ts"
 
 /** The result of a change, or of a dry run. */
 export type ChangedRuleset =
@@ -40,6 +46,17 @@ interface CreatedRule {
   readonly rule: StoredRule
 }
 
+/** Limits of one app, where they are others than the server's. */
+interface RuleLimits {
+  readonly rulesMax: number
+  readonly ruleCharactersMax: number
+}
+
+/** Limits as they hold for a change. */
+interface ChangeLimits extends Pick<RuleLimits, "rulesMax"> {
+  readonly ruleOptions: RuleOptions
+}
+
 /** Changes of all rulesets. */
 export interface RulesetChanges {
   /**
@@ -49,7 +66,7 @@ export interface RulesetChanges {
   change(
     appId: AppId,
     body: ChangeRulesBody | undefined,
-    options: { readonly dryRun: boolean; readonly deleteAll: boolean },
+    options: { readonly dryRun: boolean; readonly deleteAll: boolean; readonly limits?: RuleLimits },
   ): Promise<ChangedRuleset>
   /** Steps of the matcher that the app's rules cost together. */
   costOf(appId: AppId): Promise<number>
@@ -73,7 +90,7 @@ const unfinishedMax = 16
 
 /** Changes of the rulesets that a store keeps. */
 export function createRulesetChanges(deps: RulesetChangesDeps): RulesetChanges {
-  const { store, clock, rulesPerAppMax, ruleStepsPerAppMax, embeddings } = deps
+  const { store, clock, ruleStepsPerAppMax, embeddings } = deps
   const queues = new PerAppQueues({ unfinishedMax, what: "changes of its rules" })
   const turns = new Turns(clock)
   const costs = new RulesetCosts(deps)
@@ -84,37 +101,35 @@ export function createRulesetChanges(deps: RulesetChangesDeps): RulesetChanges {
     return turn
   }
 
-  async function add(appId: AppId, rules: readonly NewRule[], isDryRun: boolean): Promise<ChangedRuleset> {
+  async function add(
+    appId: AppId,
+    rules: readonly NewRule[],
+    { isDryRun, limits: { rulesMax, ruleOptions } }: { readonly isDryRun: boolean; readonly limits: ChangeLimits },
+  ): Promise<ChangedRuleset> {
     const turn = await beginTurn()
-    const validated = await rejectUnembeddable(await validateRules(appId, rules, deps, turn), embeddings)
+    const validating = validateRules(appId, rules, { ...deps, ruleOptions }, turn)
+    const validated = await rejectUnembeddable(await validating, embeddings)
     const candidates = validated.filter((one) => one.kind === "candidate")
-    const problems = await addCandidates(appId, candidates, isDryRun, turn)
-    return {
-      kind: "added",
-      rules: validated.map((one) => {
-        if (one.kind === "rejected") return one
-        const problem = problems.get(one)
-        return problem === undefined ? { kind: "created", rule: one.rule } : { kind: "rejected", problem }
-      }),
-    }
+    const problems = await addCandidates(appId, candidates, { isDryRun, rulesMax }, turn)
+    return { kind: "added", rules: validated.map((one) => addedOrRejected(one, problems)) }
   }
 
   /** Adds candidates, but in a dry run; returns why those cannot be added that were not. */
   async function addCandidates(
     appId: AppId,
     candidates: readonly CandidateRule[],
-    isDryRun: boolean,
+    { isDryRun, rulesMax }: { readonly isDryRun: boolean; readonly rulesMax: number },
     turn: Turn,
   ): Promise<ReadonlyMap<CandidateRule, Problem>> {
     for (;;) {
-      const { problems, seq } = await compareWithStored(appId, candidates, turn)
+      const { problems, seq } = await compareWithStored(appId, candidates, rulesMax, turn)
       const accepted = candidates.filter((candidate) => !problems.has(candidate))
       if (isDryRun || accepted.length === 0) return problems
-      const outcomes = await write(appId, accepted, seq)
+      const outcomes = await write(appId, accepted, { rulesMax, unchangedSince: seq })
       // Another process was first: room and cost are to be looked at again.
       if (outcomes.some(({ kind }) => kind === "ruleset-changed")) continue
       for (const [at, candidate] of accepted.entries()) {
-        const problem = problemOf(candidate, outcomes[at], rulesPerAppMax)
+        const problem = problemOf(candidate, outcomes[at], rulesMax)
         if (problem !== undefined) problems.set(candidate, problem)
       }
       return problems
@@ -128,6 +143,7 @@ export function createRulesetChanges(deps: RulesetChangesDeps): RulesetChanges {
   async function compareWithStored(
     appId: AppId,
     candidates: readonly CandidateRule[],
+    rulesMax: number,
     turn: Turn,
   ): Promise<{ readonly problems: Map<CandidateRule, Problem>; readonly seq?: number | undefined }> {
     if (candidates.length === 0) return { problems: new Map() }
@@ -135,19 +151,19 @@ export function createRulesetChanges(deps: RulesetChangesDeps): RulesetChanges {
     const stored = await rulesWithValues(store, appId, values)
     const { cost, seq } = await costs.of(appId, turn)
     const count = await store.ruleCount(appId)
-    const limits = { rulesMax: rulesPerAppMax, costMax: ruleStepsPerAppMax }
+    const limits = { rulesMax, costMax: ruleStepsPerAppMax }
     return { problems: problemsOf(candidates, { stored, count, cost }, limits), seq }
   }
 
   async function write(
     appId: AppId,
     candidates: readonly CandidateRule[],
-    unchangedSince: number | undefined,
+    room: { readonly rulesMax: number; readonly unchangedSince: number | undefined },
   ): Promise<readonly AddedRule[]> {
     const rules = candidates.map(({ rule }) => rule)
     return costs.update(
       appId,
-      () => store.addRules(appId, rules, { rulesMax: rulesPerAppMax, unchangedSince }),
+      () => store.addRules(appId, rules, room),
       (before, outcomes) => {
         const created = candidates.filter((_, at) => outcomes[at]?.kind === "created")
         const cost = created.reduce((sum, one) => sum + one.cost, before)
@@ -173,14 +189,33 @@ export function createRulesetChanges(deps: RulesetChangesDeps): RulesetChanges {
   }
 
   return {
-    async change(appId, body, { dryRun, deleteAll }) {
+    async change(appId, body, { dryRun: isDryRun, deleteAll, limits: own }) {
+      const limits = limitsFor(own, deps)
       const change = parseChange(body, deleteAll)
       return queues.run(appId, () =>
-        change.kind === "add" ? add(appId, change.rules, dryRun) : remove(appId, change.selector, dryRun),
+        change.kind === "add"
+          ? add(appId, change.rules, { isDryRun, limits })
+          : remove(appId, change.selector, isDryRun),
       )
     },
     costOf: (appId) => queues.run(appId, async () => (await costs.of(appId, await beginTurn())).cost),
   }
+}
+
+/** The outcome for a rule, by the reasons why candidates were not added. */
+function addedOrRejected(
+  one: ValidatedRule,
+  problems: ReadonlyMap<CandidateRule, Problem>,
+): CreatedRule | RejectedRule {
+  if (one.kind === "rejected") return one
+  const problem = problems.get(one)
+  return problem === undefined ? { kind: "created", rule: one.rule } : { kind: "rejected", problem }
+}
+
+/** The limits of an app, or of the server when it has none of its own. */
+function limitsFor(own: RuleLimits | undefined, { rulesPerAppMax, ruleOptions }: RulesetChangesDeps): ChangeLimits {
+  if (own === undefined) return { rulesMax: rulesPerAppMax, ruleOptions }
+  return { rulesMax: own.rulesMax, ruleOptions: { ...ruleOptions, lengthMax: own.ruleCharactersMax } }
 }
 
 /** The reasons why candidates cannot be added to a ruleset of this size and cost, of which `stored` may have the same values. */

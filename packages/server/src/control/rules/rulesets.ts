@@ -24,13 +24,13 @@ export interface Rulesets extends Pick<RulesetChanges, "change"> {
   matches(appId: AppId, rules: readonly StoredRule[]): Promise<ReadonlyMap<RuleId, RuleMatches>>
   /** Gives a rule another tag, or none when it is empty, and returns the rule. Absent when the app has no such rule. */
   setTag(appId: AppId, id: RuleId, tag: string): Promise<StoredRule | undefined>
-  /** The number of the app's rules, and its bound. */
-  count(appId: AppId): Promise<{ readonly count: number; readonly countMax: number }>
+  /** The number of the app's rules. */
+  count(appId: AppId): Promise<number>
 }
 
 /** The rulesets kept in a store. */
 export function createRulesets(deps: RulesetChangesDeps): Rulesets {
-  const { store, rulesPerAppMax, ruleStepsPerAppMax } = deps
+  const { store, ruleStepsPerAppMax } = deps
   const changes = createRulesetChanges(deps)
   return {
     change: (appId, body, options) => changes.change(appId, body, options),
@@ -47,7 +47,7 @@ export function createRulesets(deps: RulesetChangesDeps): Rulesets {
       const isThere = await store.setRuleTag(appId, id, tag === "" ? undefined : tag)
       return isThere ? (await store.rules(appId, { direction: "older", limit: 1 }, [id]))[0] : undefined
     },
-    count: async (appId) => ({ count: await store.ruleCount(appId), countMax: rulesPerAppMax }),
+    count: (appId) => store.ruleCount(appId),
   }
 }
 

@@ -56,8 +56,8 @@ export class ChallengeLimits {
     const leave = this.enter(appId, url)
     try {
       const { app: max } = this.#perWindowMax
-      const retryAfterMs = await this.#shared?.countUse(appId, "challenges", { max, windowMs })
-      if (retryAfterMs !== undefined) throw new RateLimited({ limit: max, retryAfterMs })
+      const taken = await this.#shared?.takeUses(appId, "challenges", { max, windowMs })
+      if (taken?.granted === 0) throw new RateLimited({ limit: max, retryAfterMs: taken.endsInMs })
       return leave
     } catch (error) {
       leave()

@@ -169,7 +169,7 @@ export class ReplayJob {
     }
     let failures = 0
     while (await this.#maySend(signal)) {
-      const { outcome, retryAfterMs } = await this.#source.send(entry.seq, body)
+      const { outcome, retryAfterMs } = await this.#source.send(entry, body)
       if (outcome === "delivered") return "delivered"
       if (outcome === "gone") await this.#invalidateWebhook()
       // A failure on this machine is not the endpoint's.

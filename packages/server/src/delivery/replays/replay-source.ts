@@ -22,7 +22,7 @@ export interface ReplaySource {
   /** Entries after a position up to the end of the replay, in batches that are not empty, until `signal`. */
   entries(after: MatchSeq, shape: PostShape, signal: AbortSignal): AsyncIterable<readonly MatchEntry[]>
   /** One attempt. Never rejects for what the world does. */
-  send(seq: MatchSeq, body: Uint8Array): Promise<AttemptResult>
+  send(entry: Pick<MatchEntry, "seq" | "postId">, body: Uint8Array): Promise<AttemptResult>
   /** Notes that nothing of an entry can be sent. */
   refuseDamaged(seq: MatchSeq): void
 }
@@ -40,7 +40,7 @@ export function sourceOf(replay: Replay, deps: ReplaySourceDeps): ReplaySource {
 function logSource({ appId, endSeq }: Replay, { store, clock, sender }: ReplaySourceDeps): ReplaySource {
   return {
     entries: (after, shape, signal) => follow(store, clock, { appId, after, upTo: endSeq, shape, batchMax }, signal),
-    send: (seq, body) => sender.send(seq, body),
+    send: (entry, body) => sender.send(entry, body),
     refuseDamaged: (seq) => void sender.refuseDamaged(seq),
   }
 }
@@ -57,7 +57,7 @@ function backfillSource({ id }: Replay, { store, sender }: ReplaySourceDeps): Re
         yield found
       }
     },
-    send: (seq, body) => sender.sendEvent(`replay_${id}_${seq}`, body),
+    send: ({ seq, postId }, body) => sender.sendEvent(`replay_${id}_${seq}`, body, { postId }),
     refuseDamaged: () => undefined,
   }
 }

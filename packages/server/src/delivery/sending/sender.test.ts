@@ -79,7 +79,7 @@ test("an entry is rendered to the same bytes each time, and to none when it is d
 test("an attempt is sent, and reported to events and history with its bytes and its time", async () => {
   const { clock, outbound, events, attempts, sender } = start()
   const atMs = clock.nowMs()
-  const sent = sender.send(seq, Buffer.from("é"))
+  const sent = sender.send(entry, Buffer.from("é"))
   await clock.advance(30)
   outbound.open[0]?.respond(503, "9")
   const error = "responded with status 503"
@@ -109,18 +109,18 @@ test("while signing keys change, both sign, the newer one first, until the old o
   const { clock, outbound, sender } = start()
   outbound.respondToAll(() => 200)
   const body = Buffer.from("{}")
-  await sender.send(seq, body)
+  await sender.send(entry, body)
   const untilMs = clock.nowMs() + 1_000
   sender.update({
     ...link,
     signingKeySealed: sealed(newKey),
     previousKey: { keySealed: link.signingKeySealed, untilMs },
   })
-  await sender.send(seq, body)
+  await sender.send(entry, body)
   await clock.advance(999)
-  await sender.send(seq, body)
+  await sender.send(entry, body)
   await clock.advance(1)
-  await sender.send(seq, body)
+  await sender.send(entry, body)
   expect(outbound.received.map(({ request }) => keysOf(request))).toEqual([
     ["old"],
     ["new", "old"],
@@ -135,7 +135,7 @@ test("secrets that cannot be opened are refused, and the sender keeps the ones i
   expect(() =>
     sender.update({ ...link, url: "https://other.example.com/", signingKeySealed: Buffer.alloc(40) }),
   ).toThrow("authenticate data")
-  await sender.send(seq, Buffer.from("{}"))
+  await sender.send(entry, Buffer.from("{}"))
   expect(outbound.received.map(({ request }) => [request.url, ...keysOf(request)])).toEqual([[link.url, "old"]])
   expect(() => start({ ...link, consumerSecretSealed: Buffer.alloc(40) })).toThrow("authenticate data")
 })

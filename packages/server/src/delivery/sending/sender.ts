@@ -63,12 +63,19 @@ export class LinkSender {
   }
 
   /** One attempt to deliver a match, kept in the history. Never rejects for what the world does. */
-  send(seq: MatchSeq, body: Uint8Array): Promise<AttemptResult> {
-    return this.sendEvent(this.eventIdOf(seq), body, seq)
+  send(match: Pick<MatchEntry, "seq" | "postId">, body: Uint8Array): Promise<AttemptResult> {
+    return this.sendEvent(this.eventIdOf(match.seq), body, match)
   }
 
-  /** One attempt to deliver an event; without `seq`, one that is not of the log, and not kept in the history. */
-  async sendEvent(eventId: string, body: Uint8Array, seq?: MatchSeq): Promise<AttemptResult> {
+  /**
+   * One attempt to deliver an event, with the post that is in it; without `seq`, one that is not of the log, and not kept in
+   * the history.
+   */
+  async sendEvent(
+    eventId: string,
+    body: Uint8Array,
+    delivered: Partial<Pick<MatchEntry, "seq" | "postId">> = {},
+  ): Promise<AttemptResult> {
     const { clock, attemptMsMax: deadlineMs } = this.#deps
     const { url } = this.#link
     const atMs = clock.nowMs()
@@ -79,7 +86,7 @@ export class LinkSender {
     const result = attemptResult(await this.#outbound.send({ method: "POST", url, headers, body, deadlineMs }), clock)
     if (result.outcome === "delivered") crashPoint("after-response")
     const durationMs = clock.monotonicMs() - startedMs
-    this.#record(eventId, seq, { atMs, durationMs, bytes: body.length, signatures }, result)
+    this.#record(eventId, delivered, { atMs, durationMs, bytes: body.length, signatures }, result)
     return result
   }
 
@@ -96,7 +103,7 @@ export class LinkSender {
   #sendNothing(seq: MatchSeq, outcome: "damaged" | "post_deleted", error: string): AttemptResult {
     const result: AttemptResult = { outcome, status: undefined, retryAfterMs: undefined, error, received: undefined }
     const atMs = this.#deps.clock.nowMs()
-    this.#record(this.eventIdOf(seq), seq, { atMs, durationMs: 0, bytes: 0, signatures: undefined }, result)
+    this.#record(this.eventIdOf(seq), { seq }, { atMs, durationMs: 0, bytes: 0, signatures: undefined }, result)
     return result
   }
 
@@ -114,12 +121,12 @@ export class LinkSender {
 
   #record(
     eventId: string,
-    seq: MatchSeq | undefined,
+    { seq, postId }: Partial<Pick<MatchEntry, "seq" | "postId">>,
     { atMs, durationMs, bytes, signatures }: Pick<EndedAttempt, "atMs" | "durationMs" | "bytes" | "signatures">,
     { outcome, status, error, received }: AttemptResult,
   ): void {
     const { id: linkId, webhookId, appId } = this.#link
-    this.#deps.events.attemptFinished({ appId, webhookId, eventId, outcome, status, durationMs, error })
+    this.#deps.events.attemptFinished({ appId, webhookId, eventId, outcome, status, durationMs, postId, error })
     if (seq === undefined) return
     // With all members, absent or not: an object that is put together of some costs several times as much.
     this.#deps.history.add({ linkId, seq, atMs, bytes, durationMs, outcome, status, error, signatures, received })

@@ -27,12 +27,10 @@ export interface ConnectionSlot {
 /** The connections of all apps to this process, within their limits. */
 export class ConnectionSlots {
   readonly #taken = new Map<AppId, Set<ConnectionSlot>>()
-  readonly #max: Readonly<Record<ConnectionKind, number>>
   readonly #over: "refuse" | "replace"
 
   /** `connectionsOver`: whether a live connection over the limit is refused, or the app's oldest ended. */
-  constructor(limits: { connectionsPerAppMax: number; connectionsOver: "refuse" | "replace" }) {
-    this.#max = { live: limits.connectionsPerAppMax, window: recoveriesPerAppMax, watch: watchesPerAppMax }
+  constructor(limits: { connectionsOver: "refuse" | "replace" }) {
     this.#over = limits.connectionsOver
   }
 
@@ -46,20 +44,21 @@ export class ConnectionSlots {
     return this.#taken.keys()
   }
 
-  /** Most connections of the kind that an app may have, and the effect of another one. */
-  limitOf(kind: ConnectionKind): { readonly max: number; readonly replacesOldest: boolean } {
-    return { max: this.#max[kind], replacesOldest: kind === "live" && this.#over === "replace" }
+  /** Most connections of the kind that an app may have, `liveMax` of live ones, and the effect of another one. */
+  limitOf(kind: ConnectionKind, liveMax: number): { readonly max: number; readonly replacesOldest: boolean } {
+    const max = { live: liveMax, window: recoveriesPerAppMax, watch: watchesPerAppMax }[kind]
+    return { max, replacesOldest: kind === "live" && this.#over === "replace" }
   }
 
   /** True when the app has as many connections of the kind as it may. */
-  isFull(appId: AppId, kind: ConnectionKind): boolean {
-    return this.#of(appId, kind).length >= this.#max[kind]
+  isFull(appId: AppId, kind: ConnectionKind, liveMax: number): boolean {
+    return this.#of(appId, kind).length >= this.limitOf(kind, liveMax).max
   }
 
   /** Takes a slot. Throws a `Problem`, 429, when there is none. */
-  take({ id, generation }: Pick<App, "id" | "generation">, kind: ConnectionKind): ConnectionSlot {
-    if (this.limitOf(kind).replacesOldest && this.isFull(id, kind)) this.#replaceOldest(id)
-    if (this.isFull(id, kind)) throw streamRefused("TooManyConnections")
+  take({ id, generation }: Pick<App, "id" | "generation">, kind: ConnectionKind, liveMax: number): ConnectionSlot {
+    if (this.limitOf(kind, liveMax).replacesOldest && this.isFull(id, kind, liveMax)) this.#replaceOldest(id)
+    if (this.isFull(id, kind, liveMax)) throw streamRefused("TooManyConnections")
     const slot: ConnectionSlot = { kind, generation, ended: new AbortController(), released: Promise.withResolvers() }
     this.#taken.set(id, (this.#taken.get(id) ?? new Set()).add(slot))
     return slot

@@ -14,9 +14,9 @@
  */
 import type { ServerResponse } from "node:http"
 import { keepAliveMs, type DisconnectType } from "@sluice/api"
-import type { AppId, MatchSeq } from "../../model/ids.ts"
+import type { AppId, MatchSeq, PostId } from "../../model/ids.ts"
 import type { MatchEntry } from "../../model/match.ts"
-import { streamEnded } from "../../model/problem.ts"
+import { streamEnded, usageCapped, type Problem } from "../../model/problem.ts"
 import type { Clock } from "../../runtime/clock.ts"
 import type { Events, StreamEnd } from "../../runtime/events/events.ts"
 import { follow } from "../../store/follow.ts"
@@ -30,6 +30,8 @@ const batchMax = 128
 /** Longest that a client has to read the disconnect message. Ours. */
 const disconnectMsMax = 1_000
 
+const secondMs = 1_000
+
 /** Which part of an app's log a connection serves, and what it shows of it. */
 export interface StreamSpan {
   readonly appId: AppId
@@ -38,6 +40,17 @@ export interface StreamSpan {
   /** Inclusive. Absent: there is no end. */
   readonly upTo?: MatchSeq
   readonly format: LineFormat
+  /** Absent: as fast as the client reads. */
+  readonly postsPerSecondMax?: number
+  /** Absent: what is sent does not count as usage. */
+  readonly used?: UsedByStream
+}
+
+/** The usage of the app of a stream. */
+export interface UsedByStream {
+  count(postIds: Iterable<PostId>): void
+  /** Whether the app may get no more posts in this month. */
+  isCapped(): Promise<boolean>
 }
 
 /**
@@ -69,6 +82,8 @@ export async function serveStream(
   } else if (end === "finished") {
     // Bytes in the socket's buffer are part of the recovery, so there is as much time for them as for the rest.
     await writer.end("", deps.stalledMsMax, ended)
+  } else if (end === "usage-cap") {
+    await writer.end(lastLine(usageCapped(from.appId)), disconnectMsMax)
   } else if (end !== "client") {
     await writer.end(disconnectMessage(disconnectTypes[end]), disconnectMsMax)
   }
@@ -81,18 +96,25 @@ export async function serveStream(
  */
 async function writeMatches(
   { store, clock, stalledMsMax }: { store: Store; clock: Clock; stalledMsMax: number },
-  { appId, after, upTo, format }: StreamSpan,
+  { appId, after, upTo, format, postsPerSecondMax, used }: StreamSpan,
   writer: StreamWriter,
   ending: AbortController,
 ): Promise<void> {
   const { shape } = format
+  const pace = new StreamPace(clock, postsPerSecondMax)
   let written = after
   while (!ending.signal.aborted) {
+    await pace.room(ending.signal)
     const span = { appId, after: written, ...(upTo !== undefined && { upTo }), shape }
     let isAtEnd = true
     for await (const entries of follow(store, clock, { ...span, batchMax }, ending.signal)) {
       refuseGap(written, entries)
-      written = writer.write(entries) ?? written
+      const before = written
+      written = writer.write(pace.left < entries.length ? entries.slice(0, pace.left) : entries) ?? written
+      const sent = entries.slice(0, written - before)
+      pace.note(sent.length)
+      used?.count(sent.filter(({ postJson }) => postJson !== undefined).map(({ postId }) => postId))
+      if ((await used?.isCapped()) === true) ending.abort("usage-cap" satisfies StreamEnd)
       // Entries that were left out are read again: only the log, never the writer, says what is missing.
       isAtEnd = written === entries.at(-1)?.seq && !writer.isFull
       if (!isAtEnd) break
@@ -153,15 +175,51 @@ function endingOf(response: ServerResponse, ended: AbortSignal): AbortController
   return ending
 }
 
+/** The posts that a connection may still get in the present second. */
+class StreamPace {
+  readonly #clock: Clock
+  readonly #max: number
+  #beganAtMs = Number.NEGATIVE_INFINITY
+  #sent = 0
+
+  /** Without `max` there is no bound. */
+  constructor(clock: Clock, max = Number.POSITIVE_INFINITY) {
+    this.#clock = clock
+    this.#max = max
+  }
+
+  get left(): number {
+    return this.#max - this.#sent
+  }
+
+  note(posts: number): void {
+    this.#sent += posts
+  }
+
+  /** Waits until there is room for a post, or the signal aborts. */
+  async room(signal: AbortSignal): Promise<void> {
+    if (this.#max === Number.POSITIVE_INFINITY) return
+    const endsInMs = this.#beganAtMs + secondMs - this.#clock.monotonicMs()
+    if (endsInMs > 0 && this.left > 0) return
+    if (endsInMs > 0) await this.#clock.sleep(Math.ceil(endsInMs), signal)
+    this.#beganAtMs = this.#clock.monotonicMs()
+    this.#sent = 0
+  }
+}
+
 const disconnectTypes = {
   shutdown: "OperationalDisconnect",
   credentials: "OperationalDisconnect",
   replaced: "OperationalDisconnect",
   "slow-reader": "SlowReader",
   failed: "InternalError",
-} as const satisfies Record<Exclude<StreamEnd, "client" | "finished" | "on-demand">, DisconnectType>
+} as const satisfies Record<Exclude<StreamEnd, "client" | "finished" | "on-demand" | "usage-cap">, DisconnectType>
 
 /** X's disconnect message. Source: docs.x.com, "Handling disconnections". */
 function disconnectMessage(disconnectType: DisconnectType): string {
-  return `${JSON.stringify({ errors: [streamEnded(disconnectType).toErrorObject()] })}\r\n`
+  return lastLine(streamEnded(disconnectType))
+}
+
+function lastLine(problem: Problem): string {
+  return `${JSON.stringify({ errors: [problem.toErrorObject()] })}\r\n`
 }

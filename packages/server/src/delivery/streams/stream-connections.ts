@@ -8,7 +8,7 @@ import type { ServerResponse } from "node:http"
 import type { DisconnectType } from "@sluice/api"
 import type { App } from "../../model/app.ts"
 import { instant } from "../../model/date-time.ts"
-import type { AppId, MatchSeq } from "../../model/ids.ts"
+import type { AppId, MatchSeq, PostId } from "../../model/ids.ts"
 import { invalidRequest, streamRefused } from "../../model/problem.ts"
 import type { Clock } from "../../runtime/clock.ts"
 import type { Events } from "../../runtime/events/events.ts"
@@ -17,7 +17,7 @@ import type { Store } from "../../store/store.ts"
 import { ControlWatch } from "../control-watch.ts"
 import { ConnectionSlots, type ConnectionSlot } from "./connection-slots.ts"
 import type { LineFormat } from "./line-format.ts"
-import { serveStream, type ConnectionEnd, type StreamSpan } from "./stream-connection.ts"
+import { serveStream, type ConnectionEnd, type StreamSpan, type UsedByStream } from "./stream-connection.ts"
 
 const minuteMs = 60_000
 
@@ -51,7 +51,7 @@ export interface StreamConnections {
    * `app`, its slot is released at once and its client is disconnected.
    */
   open(
-    app: Pick<App, "id" | "generation">,
+    app: Pick<App, "id" | "generation" | "limits">,
     options: { readonly part: StreamPart; readonly format: LineFormat },
   ): Promise<ReservedConnection>
   /** Slots taken now. */
@@ -65,6 +65,20 @@ export interface StreamConnections {
   close(): Promise<void>
 }
 
+/** Counts usage. */
+interface StreamUsage {
+  count(appId: AppId, postIds: Iterable<PostId>): void
+  /** Whether the app may get no more posts in this month. */
+  isCapped(app: Pick<App, "id" | "limits">): Promise<boolean>
+}
+
+/** Bounds of the streams of an app. */
+interface StreamLimits {
+  readonly connectionsMax: number
+  /** For each connection. Absent: no bound. */
+  readonly postsPerSecondMax?: number
+}
+
 /** Dependencies of stream connections. */
 interface StreamConnectionsDeps {
   readonly store: Store
@@ -72,7 +86,10 @@ interface StreamConnectionsDeps {
   readonly sharedLimits?: SharedLimits | undefined
   readonly clock: Clock
   readonly events: Events
-  readonly connectionsPerAppMax: number
+  /** The bounds of the streams of an app. */
+  readonly limitsOf: (app: Pick<App, "limits">) => StreamLimits
+  /** Counts the posts that apps get, but those that they watch. */
+  readonly usage: StreamUsage
   /** Effect of a live connection over the limit: it is refused, or replaces the app's oldest, which is ended. */
   readonly connectionsOver: "refuse" | "replace"
   /** Longest that a client may leave what was sent unread. */
@@ -101,11 +118,11 @@ export function createStreamConnections(deps: StreamConnectionsDeps): StreamConn
   }
 
   /** Counts it among those of all processes. Throws a `Problem`, 429, when the app has as many as it may. */
-  async function countEverywhere(appId: AppId, slot: ConnectionSlot): Promise<void> {
+  async function countEverywhere(appId: AppId, slot: ConnectionSlot, liveMax: number): Promise<void> {
     if (sharedLimits === undefined) return
     const { kind } = slot
     const replaced = (): void => slots.endReplaced(appId, slot)
-    const release = await sharedLimits.countConnection({ appId, kind, replaced }, slots.limitOf(kind))
+    const release = await sharedLimits.countConnection({ appId, kind, replaced }, slots.limitOf(kind, liveMax))
     if (release === undefined) throw streamRefused("TooManyConnections")
     void slot.released.promise.then(release)
   }
@@ -153,16 +170,17 @@ export function createStreamConnections(deps: StreamConnectionsDeps): StreamConn
   return {
     async open(app, { part, format }) {
       const { id: appId } = app
+      const { connectionsMax, postsPerSecondMax } = deps.limitsOf(app)
       if (part.kind === "window") checkWindow(part, clock.nowMs(), matchRetentionMs)
       if (part.kind !== "watch" && (await store.ruleCount(appId)) === 0) throw streamRefused("RuleConfigurationIssue")
       // Its slots may belong to credentials that are gone, which the watch has not noticed yet.
-      if (slots.isFull(appId, part.kind)) await endOutdated(appId)
+      if (slots.isFull(appId, part.kind, connectionsMax)) await endOutdated(appId)
       // Nothing is awaited between counting and taking, so connections that open together are counted too.
-      const slot = slots.take(app, part.kind)
+      const slot = slots.take(app, part.kind, connectionsMax)
       if (closing.signal.aborted) slot.ended.abort("shutdown" satisfies ConnectionEnd)
       let span: { after: MatchSeq; upTo?: MatchSeq }
       try {
-        await countEverywhere(appId, slot)
+        await countEverywhere(appId, slot, connectionsMax)
         span = await spanOf(appId, part)
         // These credentials may have been revoked since the request was authenticated.
         await endOutdated(appId)
@@ -170,9 +188,14 @@ export function createStreamConnections(deps: StreamConnectionsDeps): StreamConn
         slots.release(appId, slot)
         throw error
       }
+      // A recovery is as fast as its client, and what is watched is no part of X's API.
+      const bounds = {
+        ...(part.kind === "live" && postsPerSecondMax !== undefined && { postsPerSecondMax }),
+        ...(part.kind !== "watch" && { used: usedBy(deps.usage, app) }),
+      }
       return {
         async run(response) {
-          const serving = serve(response, { appId, ...span, format }, slot)
+          const serving = serve(response, { appId, ...span, ...bounds, format }, slot)
           running.add(serving)
           await serving
           running.delete(serving)
@@ -189,6 +212,11 @@ export function createStreamConnections(deps: StreamConnectionsDeps): StreamConn
       await Promise.all([watching, ...running])
     },
   }
+}
+
+/** Counts what a stream of an app has sent. */
+function usedBy(usage: StreamUsage, app: Pick<App, "id" | "limits">): UsedByStream {
+  return { count: (postIds) => usage.count(app.id, postIds), isCapped: () => usage.isCapped(app) }
 }
 
 /** Throws a `Problem`, 400, for a window that cannot be recovered. */

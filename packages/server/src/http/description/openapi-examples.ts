@@ -127,6 +127,23 @@ const session = {
   server_time: at,
 }
 
+const ownLimits = { requests: { "GET /2/tweets/search/recent": { app: 1_000 } }, posts_per_month: 100_000 }
+
+const appLimits = {
+  data: {
+    application_id: applicationId,
+    profile: "none",
+    own: ownLimits,
+    requests: [{ endpoint: "GET /2/tweets/search/recent", per: "app", limit: 1_000, window_seconds: 900 }],
+    rules: 25_000,
+    rule_characters: 2_048,
+    connections: 1,
+    posts_per_month: 100_000,
+    cap_reset_day: 1,
+    has_credits: true,
+  },
+}
+
 const examples: Readonly<Record<string, OperationExamples>> = {
   createToken: {
     request: "grant_type=client_credentials",
@@ -190,6 +207,14 @@ const examples: Readonly<Record<string, OperationExamples>> = {
   searchPostsAll: { response: postsPage },
   getPostsCountsRecent: { response: counts },
   getPostsCountsAll: { response: counts },
+  getUsage: {
+    response: {
+      data: { cap_reset_day: 1, project_cap: "100000", project_id: applicationId, project_usage: "1204" },
+    },
+  },
+  getLimits: { response: appLimits },
+  getAppLimits: { response: appLimits },
+  setAppLimits: { request: ownLimits, response: appLimits },
   getPostsQuotedPosts: { response: postsPage },
   getPostsReposts: { response: postsPage },
   getPostsRepostedBy: { response: { data: [user], meta: { result_count: 1 } } },

@@ -8,31 +8,31 @@ import { appOf } from "../auth.ts"
 import { clientLeft, releaseWhen } from "../connections/client-left.ts"
 import type { HttpDeps, HttpServer } from "../deps.ts"
 import { presentPostById, presentPostsById } from "../present/posts-by-id.ts"
-import { responseSelectionOf, bearerRoute } from "./route-schema.ts"
-import { sendJson } from "./send-json.ts"
+import { postsRoute, responseSelectionOf } from "./route-schema.ts"
+import { sendPosts } from "./send-posts.ts"
 
 /** Look-ups of posts, which belong to no app. A post that is not there is an error within a 200. */
-export function postByIdRoutes(server: HttpServer, { postsById }: Pick<HttpDeps, "postsById">): void {
+export function postByIdRoutes(server: HttpServer, { postsById, usage }: Pick<HttpDeps, "postsById" | "usage">): void {
   /** GET /2/tweets: posts in the order of their ids, each once. */
   server.get(
     paths.postsById,
-    bearerRoute("Get posts by their ids", PostsByIdBody, { querystring: PostsByIdQuery }),
+    postsRoute("Get posts by their ids", PostsByIdBody, { querystring: PostsByIdQuery }),
     async (request, reply) => {
       const { query } = request
       const ids = [...new Set(query.ids.map((id) => asId<PostId>(id)))]
       const found = await find(reply, appOf(request).id, { ids, selection: responseSelectionOf(query) })
-      return sendJson(reply, presentPostsById(found))
+      return sendPosts({ request, reply, usage }, found.posts, presentPostsById(found))
     },
   )
 
   /** GET /2/tweets/:id: one post. */
   server.get(
     paths.postById,
-    bearerRoute("Get a post by its id", PostByIdBody, { params: PostByIdParams, querystring: PostByIdQuery }),
+    postsRoute("Get a post by its id", PostByIdBody, { params: PostByIdParams, querystring: PostByIdQuery }),
     async (request, reply) => {
       const ids = [asId<PostId>(request.params.id)]
       const found = await find(reply, appOf(request).id, { ids, selection: responseSelectionOf(request.query) })
-      return sendJson(reply, presentPostById(found))
+      return sendPosts({ request, reply, usage }, found.posts, presentPostById(found))
     },
   )
 

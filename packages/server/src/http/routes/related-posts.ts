@@ -10,7 +10,7 @@ import {
   UserParams,
   UsersPageBody,
 } from "@sluice/api/schemas"
-import type { FastifyReply } from "fastify"
+import type { FastifyReply, FastifyRequest } from "fastify"
 import type { Static } from "typebox"
 import { asId, type PostId, type UserId } from "../../model/ids.ts"
 import { notFound, type Problem } from "../../model/problem.ts"
@@ -24,23 +24,27 @@ import type { HttpDeps, HttpServer } from "../deps.ts"
 import { presentPostsPage } from "../present/user-posts.ts"
 import { presentReposters } from "../present/users.ts"
 import { presentErrors } from "../problems.ts"
-import { bearerRoute, boundParameters, responseSelectionOf } from "./route-schema.ts"
+import { bearerRoute, boundParameters, postsRoute, responseSelectionOf } from "./route-schema.ts"
 import { sendJson } from "./send-json.ts"
+import { sendPosts } from "./send-posts.ts"
 import { userSelectionOf } from "./users.ts"
 
 /** Lists of posts that refer to a user or to a post, and of their authors. */
 export function relatedPostRoutes(
   server: HttpServer,
-  { relatedPosts, reposters }: Pick<HttpDeps, "relatedPosts" | "reposters">,
+  { relatedPosts, reposters, usage }: Pick<HttpDeps, "relatedPosts" | "reposters" | "usage">,
 ): void {
+  const sendPage = (request: FastifyRequest, reply: FastifyReply) => (page: PostSearchPage) =>
+    sendPosts({ request, reply, usage }, page.posts, presentPostsPage(page))
+
   /** GET /2/users/:id/mentions: a page of the posts that mention a user. */
   server.get(
     paths.mentions,
-    bearerRoute("List the posts that mention a user", PostsBody, { params: UserParams, querystring: MentionsQuery }),
+    postsRoute("List the posts that mention a user", PostsBody, { params: UserParams, querystring: MentionsQuery }),
     async (request, reply) => {
       const { id } = request.params
       const page = requestOf(pathOf(paths.mentions, { id }), request.query, pageSizes.mentions.default)
-      return respond<PostSearchPage>(reply, notFound("user", "id", id), presentPostsPage, (left) =>
+      return respond<PostSearchPage>(reply, notFound("user", "id", id), sendPage(request, reply), (left) =>
         relatedPosts.mentions(appOf(request).id, asId<UserId>(id), page, left),
       )
     },
@@ -48,12 +52,12 @@ export function relatedPostRoutes(
   /** GET /2/tweets/:id/quote_tweets: a page of the posts that quote a post. */
   server.get(
     paths.quotes,
-    bearerRoute("List the posts that quote a post", PostsBody, { params: PostByIdParams, querystring: QuotesQuery }),
+    postsRoute("List the posts that quote a post", PostsBody, { params: PostByIdParams, querystring: QuotesQuery }),
     async (request, reply) => {
       const { id } = request.params
       const { exclude = [] } = request.query
       const page = { ...requestOf(pathOf(paths.quotes, { id }), request.query, pageSizes.quotes.default), exclude }
-      return respond<PostSearchPage>(reply, notFound("tweet", "id", id), presentPostsPage, (left) =>
+      return respond<PostSearchPage>(reply, notFound("tweet", "id", id), sendPage(request, reply), (left) =>
         relatedPosts.quotes(appOf(request).id, asId<PostId>(id), page, left),
       )
     },
@@ -61,11 +65,11 @@ export function relatedPostRoutes(
   /** GET /2/tweets/:id/retweets: a page of the reposts of a post. */
   server.get(
     paths.reposts,
-    bearerRoute("List the reposts of a post", PostsBody, { params: PostByIdParams, querystring: RepostsQuery }),
+    postsRoute("List the reposts of a post", PostsBody, { params: PostByIdParams, querystring: RepostsQuery }),
     async (request, reply) => {
       const { id } = request.params
       const page = requestOf(pathOf(paths.reposts, { id }), request.query, pageSizes.reposts.default)
-      return respond<PostSearchPage>(reply, notFound("tweet", "id", id), presentPostsPage, (left) =>
+      return respond<PostSearchPage>(reply, notFound("tweet", "id", id), sendPage(request, reply), (left) =>
         relatedPosts.reposts(appOf(request).id, asId<PostId>(id), page, left),
       )
     },
@@ -84,25 +88,28 @@ export function relatedPostRoutes(
         ...pageOf(pathOf(paths.reposters, { id }), query, pageSizes.reposts.default),
         selection: userSelectionOf(query),
       }
-      return respond<RepostersPage>(reply, notFound("tweet", "id", id), presentReposters, (left) =>
-        reposters.page(appOf(request).id, asId<PostId>(id), page, left),
+      return respond<RepostersPage>(
+        reply,
+        notFound("tweet", "id", id),
+        (found) => sendJson(reply, presentReposters(found)),
+        (left) => reposters.page(appOf(request).id, asId<PostId>(id), page, left),
       )
     },
   )
 }
 
-/** Responds with the page that is found, or with a problem when the user or the post is not known. */
+/** Sends the page that is found, or responds with a problem when the user or the post is not known. */
 async function respond<Page extends { readonly release: () => void }>(
   reply: FastifyReply,
   unknown: Problem,
-  present: (page: Page) => string,
+  send: (page: Page) => never,
   find: (left: AbortSignal) => Promise<Page | "unknown">,
 ) {
   const left = clientLeft(reply.raw)
   const outcome = await find(left)
   if (outcome === "unknown") return presentErrors([unknown])
   releaseWhen(left, outcome.release)
-  return sendJson(reply, present(outcome))
+  return send(outcome)
 }
 
 type Query = Static<typeof MentionsQuery>

@@ -47,6 +47,14 @@ export function bearerRoute<
   return { schema: { ...noQuery, summary, security: bearerAuth, response: responses, ...request } }
 }
 
+/** The options of such a route whose response is posts: they count as usage, and a cap of it bounds them. */
+export function postsRoute<
+  Response extends TSchema,
+  Request extends { readonly params?: TSchema; readonly querystring?: TSchema },
+>(summary: string, response: Response, request: Request) {
+  return { config: { returnsPosts: true as const }, ...bearerRoute(summary, response, request) }
+}
+
 /** Responses that are sent as bytes, in one content type. */
 export function responseOf(type: string, schema: TSchema): unknown {
   return responsesOf({ [type]: schema })

@@ -9,6 +9,7 @@ import {
   RulesChangedBody,
   RulesQuery,
 } from "@sluice/api/schemas"
+import { limitsOf } from "../../control/limits/app-limits.ts"
 import { asId, type RuleId } from "../../model/ids.ts"
 import { notFound, type Problem } from "../../model/problem.ts"
 import type { StoredRule } from "../../model/rule.ts"
@@ -27,13 +28,14 @@ export function ruleRoutes(
   server: HttpServer,
   {
     rulesets,
+    limits,
     intake,
     pageTokens,
     heldPages,
     clock,
     callers,
     rounds,
-  }: Pick<HttpDeps, "rulesets" | "intake" | "pageTokens" | "heldPages" | "clock" | "rounds"> & {
+  }: Pick<HttpDeps, "rulesets" | "limits" | "intake" | "pageTokens" | "heldPages" | "clock" | "rounds"> & {
     readonly callers: Callers
   },
 ): void {
@@ -54,7 +56,7 @@ export function ruleRoutes(
           limit,
           read: (range) => rulesets.list(app.id, range, named),
         })
-        const hasRules = page.items.length > 0 || (await rulesets.count(app.id)).count > 0
+        const hasRules = page.items.length > 0 || (await rulesets.count(app.id)) > 0
         const problems = token === undefined ? missing(ids ?? [], named ?? []) : []
         const body = presentRules(page, { hasRules, problems, sentAtMs: clock.nowMs() })
         return presentInTurns(body, () => rounds.turn(callers.of(request.raw)))
@@ -76,7 +78,9 @@ export function ruleRoutes(
     },
     async (request, reply) => {
       const { dry_run: dryRun = false, delete_all: deleteAll = false } = request.query
-      const change = await rulesets.change(appOf(request).id, request.body, { dryRun, deleteAll })
+      const app = appOf(request)
+      const options = { dryRun, deleteAll, limits: limitsOf(limits, app) }
+      const change = await rulesets.change(app.id, request.body, options)
       const body = presentChange(change, clock.nowMs())
       void reply.code(body.data === undefined ? 200 : 201)
       return sendJson(reply, await presentInTurns(body, () => rounds.turn(callers.of(request.raw))))
@@ -88,8 +92,9 @@ export function ruleRoutes(
     paths.ruleCounts,
     bearerRoute("Get the number of rules", RuleCountsBody, { querystring: RuleCountsQuery }),
     async (request) => {
-      const { id } = appOf(request)
-      return presentRuleCounts(id, await rulesets.count(id))
+      const app = appOf(request)
+      const { rulesMax: countMax } = limitsOf(limits, app)
+      return presentRuleCounts(app.id, { count: await rulesets.count(app.id), countMax })
     },
   )
 

@@ -9,8 +9,8 @@ import { clientLeft, releaseWhen } from "../connections/client-left.ts"
 import type { HttpDeps, HttpServer } from "../deps.ts"
 import { presentCounts } from "../present/search.ts"
 import { presentPostsPage } from "../present/user-posts.ts"
-import { bearerRoute, boundParameters, pageTokenOf, responseSelectionOf } from "./route-schema.ts"
-import { sendJson } from "./send-json.ts"
+import { bearerRoute, boundParameters, pageTokenOf, postsRoute, responseSelectionOf } from "./route-schema.ts"
+import { sendPosts } from "./send-posts.ts"
 
 /** How far back a search reaches; `undefined`: to the first post. */
 type Reach = number | undefined
@@ -22,9 +22,12 @@ export function searchRoutes(
     postSearches,
     searchCounts,
     searchedRules,
+    usage,
+    limits,
     clock,
-  }: Pick<HttpDeps, "postSearches" | "searchCounts" | "searchedRules" | "clock">,
+  }: Pick<HttpDeps, "postSearches" | "searchCounts" | "searchedRules" | "usage" | "limits" | "clock">,
 ): void {
+  const isAsX = limits.profile !== "none"
   const searchAt =
     (endpoint: typeof paths.searchRecent | typeof paths.searchAll, defaultSize: number, reachMs: Reach) =>
     async (request: FastifyRequest<{ Querystring: Static<typeof SearchRecentQuery> }>, reply: FastifyReply) => {
@@ -34,7 +37,7 @@ export function searchRoutes(
       const pageRequest = {
         endpoint,
         rule: searchedRules.parse(query.query),
-        span: searchSpan(query, nowMs, reachMs),
+        span: searchSpan(query, nowMs, { reachMs, isAsX }),
         isRanked: query.sort_order === "relevancy",
         leadsBack: false,
         limit: query.max_results ?? defaultSize,
@@ -44,7 +47,7 @@ export function searchRoutes(
       }
       const page = await postSearches.page(appOf(request).id, pageRequest, left)
       releaseWhen(left, page.release)
-      return sendJson(reply, presentPostsPage(page))
+      return sendPosts({ request, reply, usage }, page.posts, presentPostsPage(page))
     }
 
   const countsAt =
@@ -53,7 +56,7 @@ export function searchRoutes(
       const { query } = request
       const nowMs = clock.nowMs()
       const rule = searchedRules.parse(query.query)
-      checkWindow(query, nowMs, reachMs)
+      checkWindow(query, nowMs, { reachMs, isAsX })
       const countsRequest = {
         endpoint,
         rule,
@@ -69,13 +72,13 @@ export function searchRoutes(
   /** GET /2/tweets/search/recent: posts of the last seven days that a query matches. */
   server.get(
     paths.searchRecent,
-    bearerRoute("Search the posts of the last seven days", PostsBody, { querystring: SearchRecentQuery }),
+    postsRoute("Search the posts of the last seven days", PostsBody, { querystring: SearchRecentQuery }),
     searchAt(paths.searchRecent, pageSizes.searchRecent.default, recentMs),
   )
   /** GET /2/tweets/search/all: all stored posts that a query matches. */
   server.get(
     paths.searchAll,
-    bearerRoute("Search all stored posts", PostsBody, { querystring: SearchAllQuery }),
+    postsRoute("Search all stored posts", PostsBody, { querystring: SearchAllQuery }),
     searchAt(paths.searchAll, pageSizes.searchAll.default, undefined),
   )
   /** GET /2/tweets/counts/recent: how many posts of the last seven days a query matches, by intervals. */

@@ -27,7 +27,7 @@ export function streamRoutes(
     paths.stream,
     {
       exposeHeadRoute: false,
-      config: { sessionProof: "csrf-token" },
+      config: { sessionProof: "csrf-token", returnsPosts: true },
       ...bearerRoute("Stream matches", StreamedBody, { querystring: StreamQuery }),
     },
     async (request, reply) => {

@@ -7,15 +7,15 @@ import { appOf } from "../auth.ts"
 import { clientLeft, releaseWhen } from "../connections/client-left.ts"
 import type { HttpDeps, HttpServer } from "../deps.ts"
 import { presentPostsPage, presentUnknownUser } from "../present/user-posts.ts"
-import { bearerRoute, boundParameters, responseSelectionOf } from "./route-schema.ts"
-import { sendJson } from "./send-json.ts"
+import { boundParameters, postsRoute, responseSelectionOf } from "./route-schema.ts"
+import { sendPosts } from "./send-posts.ts"
 
 /** Users' timelines. */
-export function userPostRoutes(server: HttpServer, { userPosts }: Pick<HttpDeps, "userPosts">): void {
+export function userPostRoutes(server: HttpServer, { userPosts, usage }: Pick<HttpDeps, "userPosts" | "usage">): void {
   /** GET /2/users/:id/tweets: a page of a user's posts, in the names of the request. An unknown user is an error within a 200. */
   server.get(
     paths.userPosts,
-    bearerRoute("List the posts of a user", PostsBody, { params: UserParams, querystring: UserPostsQuery }),
+    postsRoute("List the posts of a user", PostsBody, { params: UserParams, querystring: UserPostsQuery }),
     async (request, reply) => {
       const { id } = request.params
       const { query } = request
@@ -28,8 +28,9 @@ export function userPostRoutes(server: HttpServer, { userPosts }: Pick<HttpDeps,
         parameters: boundParameters(query),
       }
       const outcome = await userPosts.page(appOf(request).id, pageRequest, left)
-      if (outcome.kind === "page") releaseWhen(left, outcome.release)
-      return outcome.kind === "page" ? sendJson(reply, presentPostsPage(outcome)) : presentUnknownUser(id)
+      if (outcome.kind === "unknown-user") return presentUnknownUser(id)
+      releaseWhen(left, outcome.release)
+      return sendPosts({ request, reply, usage }, outcome.posts, presentPostsPage(outcome))
     },
   )
 }

@@ -12,6 +12,8 @@ export type StreamEnd =
   | "replaced"
   | "slow-reader"
   | "finished"
+  /** The app has got as many posts in this month as it may. */
+  | "usage-cap"
   | "failed"
   /** Asked for, on a server for development. */
   | "on-demand"
@@ -62,6 +64,8 @@ export interface Events {
     outcome: AttemptOutcome
     status: number | undefined
     durationMs: number
+    /** The post that it delivers; absent for events that deliver none. */
+    postId?: string | undefined
     /** The failure, in words. */
     error?: string | undefined
   }): void

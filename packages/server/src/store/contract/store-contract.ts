@@ -21,6 +21,7 @@ import { retentionContract } from "./retention-contract.ts"
 import { ruleContract } from "./rule-contract.ts"
 import { sessionContract } from "./session-contract.ts"
 import type { MakeStore } from "./store-under-test.ts"
+import { usageContract } from "./usage-contract.ts"
 import { userContract } from "./user-contract.ts"
 import { webhookContract } from "./webhook-contract.ts"
 
@@ -36,6 +37,7 @@ export function storeContract(name: string, make: MakeStore): void {
     arrivalContract(make)
     userContract(make)
     editContract(make)
+    usageContract(make)
     matchLogContract(make)
     progressContract(make)
     attemptContract(make)

@@ -5,6 +5,7 @@
  * searched, and nothing outlives the process. A write is one synchronous function, and thereby one transaction.
  */
 import { setImmediate as nextTurn } from "node:timers/promises"
+import type { OwnLimits } from "@sluice/api"
 import type { App, StoredToken } from "../../model/app.ts"
 import type { Attempt, StoredAttempt } from "../../model/attempt.ts"
 import type { Deletion, DeletionOutcome, DeletionRequest, DeletionSeq } from "../../model/deletion.ts"
@@ -62,8 +63,10 @@ import { expire, redeliverDead, redeliverMatches, type RedeliverableMatch } from
 import { RetryRoom } from "../ledger/retry-room.ts"
 import { addRules } from "../ledger/rule-additions.ts"
 import { afterRecheck, trimEnd, trimStep, type Recheck } from "../ledger/trim.ts"
+import { firstRememberedDay, remembersPosts } from "../ledger/usage-batch.ts"
 import { newestUsers, usersToWrite, type UserRow } from "../ledger/user-changes.ts"
 import type { SupersededRange } from "../port/edit-store.ts"
+import type { DailyUsage, UsedPosts } from "../port/usage-store.ts"
 import type { FoundUser, UsernamesRange, UserWordsRange, UserWordsScan } from "../port/user-store.ts"
 import { versionRows } from "../rows/edit-chain.ts"
 import { foundUser, wordsScanOf } from "../rows/user.ts"
@@ -162,6 +165,8 @@ export class MemoryState {
   /** Oldest first. */
   deletions: Deletion[] = []
   lastDeletion = 0
+  /** The posts that were counted for apps, by app and day. */
+  readonly usage = new Map<AppId, Map<number, { posts: Set<PostId>; readonly count: number }>>()
   postsAccepted = 0
   postsTrimmed = 0
   deadLettersMade = 0
@@ -282,8 +287,69 @@ export class MemoryStore implements Store {
     this.#announce({ kind: "control" })
   }
 
+  async setAppLimits(id: AppId, limits: OwnLimits | undefined): Promise<boolean> {
+    const app = this.#state.apps.get(id)
+    if (app === undefined || app.revoked) return false
+    const { limits: _before, ...others } = app
+    this.#state.apps.set(id, { ...others, ...(limits !== undefined && { limits }) })
+    return this.#announceIf(true)
+  }
+
   async createToken(token: StoredToken): Promise<void> {
     this.#addTokens([token])
+  }
+
+  // Usage.
+
+  async usage(
+    appId: AppId,
+    { fromDay, toDay }: { readonly fromDay: number; readonly toDay: number },
+  ): Promise<readonly DailyUsage[]> {
+    return [...(this.#state.usage.get(appId) ?? [])]
+      .filter(([day]) => day >= fromDay && day <= toDay)
+      .map(([day, { count }]) => ({ day, posts: count }))
+      .toSorted((a, b) => a.day - b.day)
+  }
+
+  async countUsage(used: readonly UsedPosts[]): Promise<void> {
+    if (used.length === 0) return
+    const from = firstRememberedDay(used)
+    const all = [...this.#state.usage.values()].flatMap((days) => [...days])
+    const counted = all.reduce((sum, [day, { count }]) => sum + (day >= from ? count : 0), 0)
+    for (const { appId, day, postIds } of used) {
+      const days = this.#state.usage.get(appId) ?? new Map<number, { posts: Set<PostId>; count: number }>()
+      const { posts, count } = days.get(day) ?? { posts: new Set<PostId>(), count: 0 }
+      const fresh = new Set(postIds).difference(posts)
+      if (fresh.size === 0) continue
+      days.set(day, { posts: remembersPosts(counted) ? posts.union(fresh) : posts, count: count + fresh.size })
+      this.#state.usage.set(appId, days)
+    }
+  }
+
+  async trimUsage({
+    beforeDay,
+    postsBeforeDay,
+    limit,
+  }: {
+    readonly beforeDay: number
+    readonly postsBeforeDay: number
+    readonly limit: number
+  }): Promise<boolean> {
+    let forgotten = 0
+    for (const days of this.#state.usage.values()) {
+      for (const [day, { posts }] of days) {
+        for (const id of day < postsBeforeDay ? posts : []) {
+          if (forgotten === limit) return false
+          posts.delete(id)
+          forgotten += 1
+        }
+      }
+    }
+    if (forgotten === limit) return false
+    for (const days of this.#state.usage.values()) {
+      for (const day of days.keys()) if (day < beforeDay) days.delete(day)
+    }
+    return true
   }
 
   async deleteToken(hash: Uint8Array): Promise<boolean> {

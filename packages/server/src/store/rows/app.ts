@@ -1,17 +1,20 @@
 /** Apps and tokens as rows. */
-import type { App, StoredToken } from "../../model/app.ts"
+import type { App, OwnLimits, StoredToken } from "../../model/app.ts"
 import type { AppId, UserId } from "../../model/ids.ts"
 import { isTrue, recordOf, type StoredBoolean } from "./record.ts"
 
 /** Columns of an app, but for its secret. */
-export const appColumns = "id, name, business_user_id, instance_id, consumer_key, generation, created_at_ms, revoked"
+export const appColumns =
+  "id, name, business_user_id, instance_id, consumer_key, generation, created_at_ms, revoked, limits"
 
 /** Columns of a token. */
 export const tokenColumns = "hash, kind, app_id, created_at_ms, user_id"
 
 /** An app. */
-export interface AppRow extends Omit<App, "revoked"> {
+export interface AppRow extends Omit<App, "revoked" | "limits"> {
   readonly revoked: StoredBoolean
+  /** JSON text. */
+  readonly limits: string | null
 }
 
 /** A token. */
@@ -22,5 +25,15 @@ export interface TokenRow extends Omit<StoredToken, "appId" | "userId"> {
 
 /** A row as an app. */
 export function appOf(row: AppRow): App {
-  return { ...recordOf(row), revoked: isTrue(row.revoked) }
+  const { limits, ...app } = recordOf(row)
+  return {
+    ...app,
+    revoked: isTrue(row.revoked),
+    ...(limits !== undefined && { limits: JSON.parse(limits) as OwnLimits }),
+  }
+}
+
+/** The text of what an app has in place of the server's limits. */
+export function limitsText(limits: OwnLimits | undefined): string | null {
+  return limits === undefined ? null : JSON.stringify(limits)
 }

@@ -24,8 +24,22 @@ const countedRows = {
   deadLetters: "(SELECT count(*) FROM dead_letters WHERE link_id = links.id)",
 }
 
+/** Usage of an app on a day that is less than the posts that are remembered of it. */
+export interface WrongUsageRow {
+  readonly appId: AppId
+  readonly day: number
+  readonly posts: number
+  readonly remembered: number
+}
+
 /** SQL that finds faults. */
 export const auditSql = {
+  /** `WrongUsageRow`: of the remembered posts each is counted, and further ones may be. `columnsAs` is the engine's own. */
+  wrongUsage: (columnsAs: (table: string, columns: string) => string): string =>
+    `SELECT ${columnsAs("remembered", "app_id, day, remembered")}, coalesce(usage_days.posts, 0) AS "posts"
+     FROM (SELECT app_id, day, count(*) AS remembered FROM usage_posts GROUP BY app_id, day) AS remembered
+       LEFT JOIN usage_days ON usage_days.day = remembered.day AND usage_days.app_id = remembered.app_id
+     WHERE coalesce(usage_days.posts, 0) < remembered.remembered ORDER BY remembered.app_id, remembered.day`,
   /** The counts of a link from its rows. */
   countedRows,
   /** `LinkCountsRow` of all links. `columnsAs` is the engine's own. */
@@ -50,6 +64,8 @@ export const faultOf = {
     `${table}: link ${row.linkId} needs match ${row.seq}, which is not there`,
   missingPost: (match: { readonly appId: AppId; readonly seq: number; readonly postId: string }): string =>
     `matches: match ${match.seq} of app ${match.appId} is of post ${match.postId}, which is not there`,
+  wrongUsage: ({ appId, day, posts, remembered }: WrongUsageRow): string =>
+    `usage_days: app ${appId} has ${posts} posts on day ${day}, and ${remembered} are remembered`,
   incompleteLog: (log: { appId: AppId; trimmedTo: number; head: number }, entries: number): string =>
     `match_logs: the log of app ${log.appId} runs from ${log.trimmedTo + 1} to ${log.head}, and has ${entries} entries`,
 }

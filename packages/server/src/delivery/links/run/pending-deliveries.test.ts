@@ -1,11 +1,20 @@
 import { expect, test } from "vitest"
-import { asId, type AppId, type MatchSeq } from "../../../model/ids.ts"
+import { asId, type AppId, type MatchSeq, type PostId } from "../../../model/ids.ts"
 import { PendingBytes, PendingDeliveries, type Delivery } from "./pending-deliveries.ts"
 
 const megabyte = new Uint8Array(1_048_576)
 
 function delivery(body: Uint8Array | undefined = megabyte): Delivery {
-  return { seq: 1 as MatchSeq, body, isDeleted: false, readAtMs: 0, failures: 0, tries: 0, dueAtMs: 0 }
+  return {
+    seq: 1 as MatchSeq,
+    postId: "1" as PostId,
+    body,
+    isDeleted: false,
+    readAtMs: 0,
+    failures: 0,
+    tries: 0,
+    dueAtMs: 0,
+  }
 }
 
 test("a link that has ended releases its pending bytes", () => {

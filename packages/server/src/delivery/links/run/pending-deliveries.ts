@@ -1,8 +1,9 @@
-import type { AppId, MatchSeq } from "../../../model/ids.ts"
+import type { AppId, MatchSeq, PostId } from "../../../model/ids.ts"
 
 /** A match on its way to an endpoint, from when it is taken from the log until it is delivered or a dead letter. */
 export interface Delivery {
   readonly seq: MatchSeq
+  readonly postId: PostId
   /** The same over every attempt. Absent when the entry is damaged, or its post deleted. */
   readonly body: Uint8Array | undefined
   readonly isDeleted: boolean

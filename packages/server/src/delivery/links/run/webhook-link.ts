@@ -281,7 +281,7 @@ export class WebhookLink implements ProgressSource {
   #delivery(entry: MatchEntry, failures: number, dueAtMs: number): Delivery {
     const body = this.#sender.render(entry)
     const read = { isDeleted: entry.isDeleted === true, readAtMs: this.#deps.clock.monotonicMs() }
-    const delivery = { seq: entry.seq, body, ...read, failures, tries: failures, dueAtMs }
+    const delivery = { seq: entry.seq, postId: entry.postId, body, ...read, failures, tries: failures, dueAtMs }
     this.#pending.add(delivery)
     return delivery
   }
@@ -299,7 +299,7 @@ export class WebhookLink implements ProgressSource {
         this.#endpoint.rate.note(this.#deps.clock.monotonicMs())
         this.#inFlight += 1
         const isDeletedNow = this.#isToBeLookedUp(delivery) && (await this.#isDeletedNow(seq))
-        const result = isDeletedNow ? this.#sender.withdraw(seq) : await this.#sender.send(seq, body)
+        const result = isDeletedNow ? this.#sender.withdraw(seq) : await this.#sender.send(delivery, body)
         this.#inFlight -= 1
         this.#outcomes.note(delivery, result)
         if (result.outcome === "gone") await this.#invalidateWebhook()

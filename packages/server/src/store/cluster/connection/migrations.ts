@@ -463,6 +463,24 @@ const steps: readonly string[] = [
   -- Matches whose posts were deleted before they were delivered.
   ALTER TABLE links ADD COLUMN withdrawn bigint NOT NULL DEFAULT 0;
   `,
+  `
+  -- What an operator has set for an app in place of the server's limits, as JSON text.
+  ALTER TABLE apps ADD COLUMN limits text;
+  -- Usage: how many posts an app got on a day (days since 1970, UTC).
+  CREATE TABLE usage_days (
+    day integer NOT NULL,
+    app_id bigint NOT NULL REFERENCES apps (id),
+    posts bigint NOT NULL,
+    PRIMARY KEY (day, app_id)
+  ) WITH (fillfactor = 50);
+  -- The posts that are counted there, of this day and the one before.
+  CREATE TABLE usage_posts (
+    day integer NOT NULL,
+    app_id bigint NOT NULL,
+    post_id bigint NOT NULL,
+    PRIMARY KEY (day, app_id, post_id)
+  );
+  `,
 ]
 
 /** Version of the store that this program writes. */

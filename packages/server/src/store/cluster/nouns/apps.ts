@@ -1,7 +1,7 @@
 /** Apps and their tokens. */
 import type { AppReads, AppWrites } from "../../port/app-store.ts"
-import type { App, StoredToken } from "../../../model/app.ts"
-import { appColumns, tokenColumns, type TokenRow } from "../../rows/app.ts"
+import type { StoredToken } from "../../../model/app.ts"
+import { appColumns, appOf, limitsText, tokenColumns, type AppRow, type TokenRow } from "../../rows/app.ts"
 import { recordOf } from "../../rows/record.ts"
 import {
   columnsAs,
@@ -22,9 +22,17 @@ const selectTokens = `SELECT ${columnsAs("tokens", tokenColumns)} FROM tokens`
 /** The reads of apps and tokens. */
 export function createAppReads(queries: Queries): AppReads {
   return {
-    apps: () => queries.rows<App>(`${selectApps} ORDER BY apps.id DESC`),
-    app: (id) => queries.row<App>(`${selectApps} WHERE apps.id = $1`, id),
-    appByConsumerKey: (consumerKey) => queries.row<App>(`${selectApps} WHERE consumer_key = $1`, consumerKey),
+    async apps() {
+      return (await queries.rows<AppRow>(`${selectApps} ORDER BY apps.id DESC`)).map(appOf)
+    },
+    async app(id) {
+      const row = await queries.row<AppRow>(`${selectApps} WHERE apps.id = $1`, id)
+      return row && appOf(row)
+    },
+    async appByConsumerKey(consumerKey) {
+      const row = await queries.row<AppRow>(`${selectApps} WHERE consumer_key = $1`, consumerKey)
+      return row && appOf(row)
+    },
     async token(hash) {
       const row = await queries.row<TokenRow>(`${selectTokens} WHERE hash = $1`, hash)
       return row && recordOf(row)
@@ -42,7 +50,7 @@ export function createAppWrites(database: ClusterDatabase, { clock }: WriteConte
       database.write(async (transaction) => {
         await transaction.run(
           `INSERT INTO apps (id, name, business_user_id, instance_id, consumer_key, consumer_secret, generation,
-             created_at_ms, revoked) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, false)`,
+             created_at_ms, revoked, limits) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, false, $9)`,
           app.id,
           app.name,
           app.businessUserId,
@@ -51,6 +59,7 @@ export function createAppWrites(database: ClusterDatabase, { clock }: WriteConte
           app.consumerSecretSealed,
           app.generation,
           app.createdAtMs,
+          limitsText(app.limits),
         )
         await noteIds(transaction, app.id, app.businessUserId, app.instanceId)
         await insertTokens(transaction, tokens)
@@ -105,6 +114,9 @@ export function createAppWrites(database: ClusterDatabase, { clock }: WriteConte
         await endReplaysOf(transaction, id, clock.nowMs())
         return transaction.announceControl()
       }),
+
+    setAppLimits: (id, limits) =>
+      database.runControl("UPDATE apps SET limits = $1 WHERE id = $2 AND NOT revoked", limitsText(limits), id),
 
     createToken: (token) => database.write((transaction) => insertTokens(transaction, [token])),
 

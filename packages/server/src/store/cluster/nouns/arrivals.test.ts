@@ -187,7 +187,9 @@ test("posts from before there was an order are in the order of their ids, before
     transaction.script(`
       ALTER TABLE posts DROP COLUMN arrival_era, DROP COLUMN arrival_xid, DROP COLUMN arrival;
       ALTER TABLE database_identity DROP COLUMN era;
-      DROP TABLE search_partitions, search_indexes, user_objects, user_words, user_fill, backfill_matches, edit_versions;
+      DROP TABLE search_partitions, search_indexes, user_objects, user_words, user_fill, backfill_matches, edit_versions,
+        usage_days, usage_posts;
+      ALTER TABLE apps DROP COLUMN limits;
       ALTER TABLE tokens DROP COLUMN user_id;
       ALTER TABLE replays DROP COLUMN backfill_rules, DROP COLUMN searched_id, DROP COLUMN last_id;
       UPDATE store_version SET version = 6`),

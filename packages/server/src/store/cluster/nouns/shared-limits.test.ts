@@ -38,18 +38,29 @@ afterEach(async () => {
 test("uses are counted over all processes, for each app and each kind, and from zero after the window", async () => {
   const limit = { max: 30, windowMs: 900_000 }
   const outcomes = await Promise.all(
-    Array.from({ length: 50 }, async (_, at) => processes[at % 2]?.countUse(app, "challenges", limit)),
+    Array.from({ length: 50 }, async (_, at) => processes[at % 2]?.takeUses(app, "challenges", limit)),
   )
-  expect(outcomes.filter((outcome) => outcome === undefined)).toHaveLength(30)
-  for (const retryAfterMs of outcomes.filter((outcome) => outcome !== undefined)) {
-    expect(retryAfterMs).toBeGreaterThan(800_000)
-    expect(retryAfterMs).toBeLessThanOrEqual(900_000)
+  expect(outcomes.filter((outcome) => outcome?.granted === 1)).toHaveLength(30)
+  const left = outcomes.map((outcome) => outcome?.left ?? 0).toSorted((a, b) => b - a)
+  expect(left.slice(0, 31), "each use shows how many are left after it").toEqual(
+    [...Array(30).keys(), 0].toSorted((a, b) => b - a),
+  )
+  for (const outcome of outcomes) {
+    expect(outcome?.endsInMs).toBeGreaterThan(800_000)
+    expect(outcome?.endsInMs).toBeLessThanOrEqual(900_000)
   }
-  expect(await processes[0]?.countUse(other, "challenges", limit)).toBeUndefined()
-  expect(await processes[0]?.countUse(app, "others", limit)).toBeUndefined()
+  expect(await processes[0]?.takeUses(other, "challenges", limit)).toMatchObject({ granted: 1, left: 29 })
+  expect(await processes[0]?.takeUses(app, "others", limit)).toMatchObject({ granted: 1, left: 29 })
   await stores[0]?.database.run("UPDATE app_uses SET ends_at = now()")
-  expect(await processes[1]?.countUse(app, "challenges", limit)).toBeUndefined()
-  expect(await processes[0]?.countUse(app, "challenges", { ...limit, max: 1 })).toBeGreaterThan(800_000)
+  expect(await processes[1]?.takeUses(app, "challenges", limit)).toMatchObject({ granted: 1, left: 29 })
+  expect(await processes[0]?.takeUses(app, "challenges", { ...limit, max: 1 })).toMatchObject({ granted: 0, left: 0 })
+})
+
+test("many uses that are taken at once are granted as far as the bound goes, and no other process gets more", async () => {
+  const limit = { max: 10, windowMs: 900_000 }
+  expect(await processes[0]?.takeUses(app, "requests", { ...limit, count: 6 })).toMatchObject({ granted: 6, left: 4 })
+  expect(await processes[1]?.takeUses(app, "requests", { ...limit, count: 6 })).toMatchObject({ granted: 4, left: 0 })
+  expect(await processes[0]?.takeUses(app, "requests", { ...limit, count: 6 })).toMatchObject({ granted: 0, left: 0 })
 })
 
 test("the uses of an app leave a connection to other apps", async () => {
@@ -61,7 +72,7 @@ test("the uses of an app leave a connection to other apps", async () => {
   const held = Promise.withResolvers<void>()
   const holding = shares.run({ kind: "request", owner: app }, () => held.promise)
   let isCounted = false
-  const counting = limits.countUse(app, "challenges", { max: 30, windowMs: 900_000 }).then(() => (isCounted = true))
+  const counting = limits.takeUses(app, "challenges", { max: 30, windowMs: 900_000 }).then(() => (isCounted = true))
   await store.heads()
   expect(isCounted).toBe(false)
   held.resolve()

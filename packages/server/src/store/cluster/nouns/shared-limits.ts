@@ -12,7 +12,7 @@
 import { randomUUID } from "node:crypto"
 import type { AppId } from "../../../model/ids.ts"
 import type { Clock } from "../../../runtime/clock.ts"
-import type { CountedConnection, SharedLimits } from "../../shared-limits.ts"
+import type { CountedConnection, SharedLimits, TakenUses, UseLimit } from "../../shared-limits.ts"
 import type { Store } from "../../store.ts"
 import type { ConnectionShares } from "../connection/connection-shares.ts"
 import type { ClusterDatabase, WriteTransaction } from "../connection/database.ts"
@@ -76,33 +76,24 @@ export class ClusterLimits implements SharedLimits, AsyncDisposable {
     return counted.isCounted ? () => this.#release(id) : undefined
   }
 
-  async countUse(
+  async takeUses(
     appId: AppId,
     use: string,
-    { max, windowMs }: { readonly max: number; readonly windowMs: number },
-  ): Promise<number | undefined> {
+    { max, windowMs, count: wanted = 1 }: UseLimit & { readonly count?: number },
+  ): Promise<TakenUses> {
     const { database, shares } = this.#deps
     return shares.run(requestOf(appId), async () => {
-      const counted = await database.run(
-        `INSERT INTO app_uses (app_id, use, count, ends_at)
-         VALUES ($1, $2, 1, clock_timestamp() + $3::double precision * interval '1 millisecond')
-         ON CONFLICT (app_id, use) DO UPDATE SET
-           count = CASE WHEN app_uses.ends_at <= clock_timestamp() THEN 1 ELSE app_uses.count + 1 END,
-           ends_at = CASE WHEN app_uses.ends_at <= clock_timestamp() THEN excluded.ends_at ELSE app_uses.ends_at END
-         WHERE app_uses.ends_at <= clock_timestamp() OR app_uses.count < $4`,
-        appId,
-        use,
-        windowMs,
-        max,
-      )
-      if (counted === 1) return undefined
-      const left = await database.row<{ ms: number }>(
-        `SELECT greatest(extract(epoch FROM ends_at - clock_timestamp()) * 1000, 0)::double precision AS ms
-         FROM app_uses WHERE app_id = $1 AND use = $2`,
+      const counted = await database.row<UsesRow>(takeUses, appId, use, windowMs, max, wanted)
+      if (counted !== undefined) {
+        const before = counted.uses - wanted
+        return { granted: Math.min(wanted, max - before), left: Math.max(0, max - counted.uses), endsInMs: counted.ms }
+      }
+      const full = await database.row<UsesRow>(
+        `SELECT count AS uses, ${untilEnd} AS ms FROM app_uses WHERE app_id = $1 AND use = $2`,
         appId,
         use,
       )
-      return left?.ms ?? 0
+      return { granted: 0, left: 0, endsInMs: full?.ms ?? 0 }
     })
   }
 
@@ -174,6 +165,26 @@ export class ClusterLimits implements SharedLimits, AsyncDisposable {
     )
   }
 }
+
+/** A row of `app_uses`: uses so far, and milliseconds until its window ends. */
+interface UsesRow {
+  readonly uses: number
+  readonly ms: number
+}
+
+const untilEnd = "greatest(extract(epoch FROM app_uses.ends_at - clock_timestamp()) * 1000, 0)::double precision"
+
+/**
+ * Counts uses while the window has room for one. A count over the bound shows how many of the uses are within it, and is no
+ * other to those who come after it than the bound.
+ */
+const takeUses = `INSERT INTO app_uses (app_id, use, count, ends_at)
+  VALUES ($1, $2, $5, clock_timestamp() + $3::double precision * interval '1 millisecond')
+  ON CONFLICT (app_id, use) DO UPDATE SET
+    count = CASE WHEN app_uses.ends_at <= clock_timestamp() THEN excluded.count ELSE app_uses.count + excluded.count END,
+    ends_at = CASE WHEN app_uses.ends_at <= clock_timestamp() THEN excluded.ends_at ELSE app_uses.ends_at END
+  WHERE app_uses.ends_at <= clock_timestamp() OR app_uses.count < $4
+  RETURNING count AS uses, ${untilEnd} AS ms`
 
 /** SQL of the connections of app `$1` and kind `$2` that count, without those of `$3`. */
 const counting = `stream_connections JOIN processes ON processes.number = process AND alive_until > clock_timestamp()

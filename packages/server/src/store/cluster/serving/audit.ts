@@ -1,6 +1,13 @@
 /** The audit of everything that is stored: whether it is what was put in, and whether the counts agree. */
 import type { AppId, LinkId, MatchSeq, PostId } from "../../../model/ids.ts"
-import { auditSql, damageMax, faultOf, wrongCountsOf, type LinkCountsRow } from "../../rows/audit-faults.ts"
+import {
+  auditSql,
+  damageMax,
+  faultOf,
+  wrongCountsOf,
+  type LinkCountsRow,
+  type WrongUsageRow,
+} from "../../rows/audit-faults.ts"
 import { StoreUnavailable } from "../../store-faults.ts"
 import { deletedRules } from "../../rows/match-entry.ts"
 import type { StoreAudit } from "../../store-audit.ts"
@@ -68,6 +75,7 @@ const checks: readonly (readonly [name: string, find: (queries: Queries) => Prom
   ["retries", (queries) => lostMatches(queries, "retries")],
   ["dead_letters", (queries) => lostMatches(queries, "dead_letters")],
   ["links", wrongCounts],
+  ["usage_days", wrongUsage],
 ]
 
 const tables = [
@@ -75,7 +83,7 @@ const tables = [
   ..."gap_markers replays backfill_matches posts posts_other users match_logs matches matches_other totals given_ids".split(
     " ",
   ),
-  ..."user_objects user_words user_fill edit_versions ended_sessions known_time log_epochs database_identity".split(
+  ..."user_objects user_words user_fill edit_versions usage_days usage_posts ended_sessions known_time log_epochs database_identity".split(
     " ",
   ),
   ..."search_indexes search_partitions shown_posts deletions last_deletion".split(" "),
@@ -127,6 +135,11 @@ async function wrongCounts(queries: Queries): Promise<readonly string[]> {
      WHERE retries <> "retryRows" OR "deadLetters" <> "deadLetterRows" OR missed <> marked ORDER BY id`,
   )
   return counts.flatMap((row) => [...wrongCountsOf(row)])
+}
+
+async function wrongUsage(queries: Queries): Promise<readonly string[]> {
+  const found = await queries.rows<WrongUsageRow>(`${auditSql.wrongUsage(columnsAs)} LIMIT $1`, damageMax)
+  return found.map(faultOf.wrongUsage)
 }
 
 async function postNumbers(queries: Queries): Promise<StoreAudit["posts"]> {

@@ -17,6 +17,7 @@ import { createReplayReads } from "../nouns/replays.ts"
 import { createGapReads } from "../nouns/retention.ts"
 import { createSessionReads } from "../nouns/sessions.ts"
 import { createRuleReads } from "../nouns/rules.ts"
+import { createUsageReads } from "../nouns/usage.ts"
 import { createUserReads } from "../nouns/users.ts"
 import { createWebhookReads } from "../nouns/webhooks.ts"
 
@@ -39,6 +40,7 @@ export function createReads(queries: Queries): StoreReads {
     ...createEditReads(queries),
     ...createDeletionReads(queries),
     ...createUserReads(queries),
+    ...createUsageReads(queries),
     ...createKnownTimeReads(queries),
     // PostgreSQL checks its pages itself, so no row is found damaged here.
     damagedRecords: async () => [],

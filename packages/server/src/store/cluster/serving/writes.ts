@@ -15,6 +15,7 @@ import { createReplayWrites } from "../nouns/replays.ts"
 import { createRetentionWrites } from "../nouns/retention.ts"
 import { createRuleWrites } from "../nouns/rules.ts"
 import { createSessionWrites } from "../nouns/sessions.ts"
+import { createUsageWrites } from "../nouns/usage.ts"
 import { createUserWrites } from "../nouns/users.ts"
 import { createWebhookWrites } from "../nouns/webhooks.ts"
 
@@ -38,6 +39,7 @@ export function createWrites(database: ClusterDatabase, context: WriteContext): 
     ...createAppend(database),
     ...createDeletionWrites(database),
     ...createUserWrites(database, context),
+    ...createUsageWrites(database),
     ...createEpochWrites(database),
     ...createRetentionWrites(database, context),
     ...createKnownTimeWrites(database),

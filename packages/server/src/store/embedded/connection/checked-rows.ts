@@ -24,7 +24,7 @@ interface CheckedTable {
 const checkedTables = {
   apps: {
     columns:
-      "id, name, business_user_id, instance_id, consumer_key, consumer_secret, generation, created_at_ms, revoked",
+      "id, name, business_user_id, instance_id, consumer_key, consumer_secret, generation, created_at_ms, revoked, limits",
     name: "'app ' || apps.id",
   },
   tokens: {

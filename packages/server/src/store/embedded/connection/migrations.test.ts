@@ -179,6 +179,11 @@ test("outcomes of a store from before their renaming have their present names, a
       ALTER TABLE replays DROP COLUMN backfill_rules;
       ALTER TABLE replays DROP COLUMN searched_id;
       ALTER TABLE replays DROP COLUMN last_id;
+      DROP TABLE usage_days;
+      DROP TABLE usage_posts;
+      ALTER TABLE apps DROP COLUMN limits;
+      UPDATE apps SET checksum = row_checksum(id, name, business_user_id, instance_id, consumer_key, consumer_secret,
+        generation, created_at_ms, revoked);
       ALTER TABLE dead_letters RENAME COLUMN dead_lettered_at_ms TO died_at_ms;
       PRAGMA user_version = 3`)
   }

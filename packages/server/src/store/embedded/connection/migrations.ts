@@ -435,6 +435,29 @@ const steps: readonly string[] = [
   -- Matches whose posts were deleted before they were delivered.
   ALTER TABLE links ADD COLUMN withdrawn INTEGER NOT NULL DEFAULT 0;
   `,
+  `
+  -- What an operator has set for an app in place of the server's limits, as JSON text.
+  ALTER TABLE apps ADD COLUMN limits TEXT;
+  UPDATE apps
+  SET checksum = row_checksum(id, name, business_user_id, instance_id, consumer_key, consumer_secret, generation,
+    created_at_ms, revoked, NULL)
+  WHERE checksum IS row_checksum(id, name, business_user_id, instance_id, consumer_key, consumer_secret, generation,
+    created_at_ms, revoked);
+  -- Usage: how many posts an app got on a day (days since 1970, UTC).
+  CREATE TABLE usage_days (
+    day INTEGER NOT NULL,
+    app_id INTEGER NOT NULL REFERENCES apps (id),
+    posts INTEGER NOT NULL,
+    PRIMARY KEY (day, app_id)
+  ) STRICT, WITHOUT ROWID;
+  -- The posts that are counted there, of this day and the one before.
+  CREATE TABLE usage_posts (
+    day INTEGER NOT NULL,
+    app_id INTEGER NOT NULL,
+    post_id INTEGER NOT NULL,
+    PRIMARY KEY (day, app_id, post_id)
+  ) STRICT, WITHOUT ROWID;
+  `,
 ]
 
 /**

@@ -2,7 +2,7 @@
 import type { AppReads, AppWrites } from "../../port/app-store.ts"
 import type { DatabaseSync } from "node:sqlite"
 import type { StoredToken } from "../../../model/app.ts"
-import { appColumns, appOf, tokenColumns, type AppRow, type TokenRow } from "../../rows/app.ts"
+import { appColumns, appOf, limitsText, tokenColumns, type AppRow, type TokenRow } from "../../rows/app.ts"
 import { recordOf } from "../../rows/record.ts"
 import { damageOf, insertChecked, settingChecked, type CheckedRow } from "../connection/checked-rows.ts"
 import { prepareNoteIds } from "../connection/last-id.ts"
@@ -65,6 +65,10 @@ export function createAppWrites(db: DatabaseSync, { announceControl, clock }: Wr
     db,
     `UPDATE apps SET ${settingChecked("apps", { revoked: "1" }, { ends: true })} WHERE id = ? AND NOT revoked`,
   )
+  const setLimits = prepare(
+    db,
+    `UPDATE apps SET ${settingChecked("apps", { limits: "?1" })} WHERE id = ?2 AND NOT revoked`,
+  )
   const insertToken = prepare(db, insertChecked("tokens"))
   const deleteTokens = prepare(db, "DELETE FROM tokens WHERE app_id = ?")
   const deleteAppTokens = prepare(db, "DELETE FROM tokens WHERE app_id = ? AND kind = 'app'")
@@ -92,6 +96,7 @@ export function createAppWrites(db: DatabaseSync, { announceControl, clock }: Wr
         app.generation,
         app.createdAtMs,
         0,
+        limitsText(app.limits),
       )
       noteIds(app.id, app.businessUserId, app.instanceId)
       insertTokens(tokens)
@@ -128,6 +133,8 @@ export function createAppWrites(db: DatabaseSync, { announceControl, clock }: Wr
       endReplays(app, clock.nowMs())
       return announceControl()
     },
+
+    setAppLimits: (id, limits) => announceControl(setLimits.run(limitsText(limits), BigInt(id)) > 0),
 
     createToken(token) {
       insertTokens([token])

@@ -1,7 +1,14 @@
 /** The audit of everything that is stored: whether it is what was put in, and whether the counts agree. */
 import type { DatabaseSync } from "node:sqlite"
 import type { AppId, LinkId, MatchSeq, PostId } from "../../../model/ids.ts"
-import { auditSql, damageMax, faultOf, wrongCountsOf, type LinkCountsRow } from "../../rows/audit-faults.ts"
+import {
+  auditSql,
+  damageMax,
+  faultOf,
+  wrongCountsOf,
+  type LinkCountsRow,
+  type WrongUsageRow,
+} from "../../rows/audit-faults.ts"
 import { deletedRules } from "../../rows/match-entry.ts"
 import type { StoreAudit } from "../../store-audit.ts"
 import { recordOf } from "../../rows/record.ts"
@@ -72,6 +79,7 @@ const checks: readonly (readonly [name: string, find: (db: DatabaseSync) => Iter
   ["retries", (db) => lostMatches(db, "retries")],
   ["dead_letters", (db) => lostMatches(db, "dead_letters")],
   ["links", wrongCounts],
+  ["usage_days", wrongUsage],
   ...checkedNames.map((table) => [table, (db: DatabaseSync) => damagedRecords(db, table)] as const),
 ]
 
@@ -141,6 +149,10 @@ function* lostMatches(db: DatabaseSync, table: "retries" | "dead_letters"): Iter
 function* wrongCounts(db: DatabaseSync): Iterable<string> {
   const counts = prepare<LinkCountsRow>(db, `${auditSql.linkCounts(columnsAs)} ORDER BY links.id`)
   for (const row of counts.iterate()) yield* wrongCountsOf(row)
+}
+
+function* wrongUsage(db: DatabaseSync): Iterable<string> {
+  for (const row of prepare<WrongUsageRow>(db, auditSql.wrongUsage(columnsAs)).iterate()) yield faultOf.wrongUsage(row)
 }
 
 function* damagedRecords(db: DatabaseSync, table: CheckedName): Iterable<string> {

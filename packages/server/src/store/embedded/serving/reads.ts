@@ -25,6 +25,7 @@ import { createReplayReads } from "../nouns/replays.ts"
 import { createGapReads } from "../nouns/retention.ts"
 import { createSessionReads } from "../nouns/sessions.ts"
 import { createRuleReads } from "../nouns/rules.ts"
+import { createUsageReads } from "../nouns/usage.ts"
 import { createUserObjectReads } from "../nouns/users.ts"
 import { prepare } from "../connection/statements.ts"
 import type { ReadContext, SyncReads } from "./sync-store.ts"
@@ -72,6 +73,7 @@ export function createReads(
     ...createUserReads(db, context),
     ...createEditReads(db),
     ...createUserObjectReads(db),
+    ...createUsageReads(db),
     damagedRecords: () => context.damaged.names(),
     lastId: prepareLastId(db),
     controlVersion: () => version.get()?.version ?? 0,

@@ -14,6 +14,7 @@ import { createReplayWrites } from "../nouns/replays.ts"
 import { createTrimMatches, createTrimPosts } from "../nouns/retention.ts"
 import { createSessionWrites } from "../nouns/sessions.ts"
 import { createRuleWrites } from "../nouns/rules.ts"
+import { createUsageWrites } from "../nouns/usage.ts"
 import { createUserWrites } from "../nouns/users.ts"
 import { prepare } from "../connection/statements.ts"
 import type { SyncWrites, WriteContext } from "./sync-store.ts"
@@ -47,6 +48,7 @@ export function createWrites(
     ...createAppend(db, context),
     ...createDeletionWrites(db, context),
     ...createUserWrites(db, context),
+    ...createUsageWrites(db),
     ...createEpochWrites(db, context),
     ...createTrimMatches(db, context),
     ...createTrimPosts(db),
