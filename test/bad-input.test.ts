@@ -7,6 +7,7 @@
 import { pageSizes, paths, pathOf } from "@sluice/api"
 import { operatorGuides } from "@sluice/rules"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { openStream } from "./support/open-stream.testing.ts"
 import {
   envelope,
   startTestServer,
@@ -114,6 +115,32 @@ const misplaced: readonly Wrong[] = [
   [`${paths.users}?ids=1&media.fields=type`, "The query parameter [media.fields] is not one of ["],
 ]
 
+/** Samples and connections. */
+const streams: readonly Wrong[] = [
+  [paths.sample10, "The `partition` query parameter can not be empty"],
+  ...["0", "3", "5", "-1"].map((partition): Wrong => [
+    `${paths.sample10}?partition=${partition}`,
+    `The \`partition\` query parameter value [${partition}] is not between 1 and 2`,
+  ]),
+  [`${paths.sample10}?partition=one`, "The `partition` query parameter value [one] is not a valid Int"],
+  [`${paths.sample}?partition=1`, "The query parameter [partition] is not one of ["],
+  ...[`${paths.sample}?`, `${paths.sample10}?partition=1&`].flatMap((path): Wrong[] => [
+    [`${path}backfill_minutes=6`, "The `backfill_minutes` query parameter value [6] is not between 0 and 5"],
+    [`${path}backfill_minutes=-1`, "The `backfill_minutes` query parameter value [-1] is not between 0 and 5"],
+    [`${path}start_time=2026-03-14T12:00:00Z`, "The query parameter [start_time] is not one of ["],
+    [`${path}tweet.fields=colour`, "The `tweet.fields` query parameter value [colour] is not one of ["],
+  ]),
+  [`${paths.connections}?status=dead`, "The `status` query parameter value [dead] is not one of [active,inactive,all]"],
+  [`${paths.connections}?endpoints=firehose`, "[firehose] is not one of [filtered_stream,"],
+  [`${paths.connections}?max_results=0`, "value [0] is not between 1 and 100"],
+  [`${paths.connections}?max_results=101`, "value [101] is not between 1 and 100"],
+  [
+    `${paths.connections}?pagination_token=zzz`,
+    "The `pagination_token` query parameter value [zzz] is not a valid token",
+  ],
+  [`${paths.connections}?connection.fields=colour`, "[colour] is not one of [client_ip,"],
+]
+
 /** Sizes of pages. */
 const sizes: readonly Wrong[] = [
   [paths.searchRecent, "query=cat&", pageSizes.searchRecent] as const,
@@ -217,7 +244,7 @@ const others: readonly Wrong[] = [
   [`${pathOf(paths.reposters, { id: "1" })}?since_id=1`, "The query parameter [since_id] is not one of [id,"],
 ]
 
-const all = { lists, single, selections, misplaced, sizes, spans, queries, others }
+const all = { lists, single, selections, misplaced, streams, sizes, spans, queries, others }
 
 let server: TestServer
 let slowest = { ms: 0, path: "" }
@@ -351,6 +378,43 @@ describe("page tokens that are wrong", () => {
     expect(faultsOf(await call(`${request}&next_token=${token}`), ["has expired"])).toEqual([])
     await server.call(paths.troubles, { method: "DELETE" })
   })
+})
+
+test("a wrong request to end connections gets a 400, and ends none", async () => {
+  const app = await server.newApp()
+  await using _open = await openStream(app, "", paths.sample)
+  const uuid = "01890a5d-ac96-774b-bcce-b302099a8057"
+  const bodies: readonly unknown[] = [
+    {},
+    { uuids: [] },
+    { uuids: Array.from({ length: 101 }, () => uuid) },
+    { uuids: ["one"] },
+    { uuids: [uuid.slice(1)] },
+    { uuids: [`${uuid}0`] },
+    { uuids: [7] },
+    { uuids: uuid },
+    { uuids: [null] },
+    { uuids: [uuid], all: true },
+    { ids: [uuid] },
+    [uuid],
+  ]
+  for (const body of bodies) {
+    const { status, body: problem } = await app.send("DELETE", paths.connections, body)
+    expect(status, JSON.stringify(body)).toBe(400)
+    expect(problem, JSON.stringify(body)).toMatchObject({ title: "Invalid Request" })
+  }
+  for (const path of [paths.connections, `${paths.connections}/`]) {
+    const { status } = await app.send("DELETE", path)
+    expect([400, 404], path).toContain(status)
+  }
+  const limit = Array.from({ length: 100 }, (_, at) => `${uuid.slice(0, -2)}${String(at).padStart(2, "0")}`)
+  expect((await app.send("DELETE", paths.connections, { uuids: limit })).body.data).toMatchObject({ failed_kills: 100 })
+  for (const endpoint of ["firehose", "ALL", "filtered-stream", "1"]) {
+    const { status, text } = await app.send("DELETE", pathOf(paths.endpointConnections, { endpoint_id: endpoint }))
+    expect(status, endpoint).toBe(400)
+    expect(text).toContain(`[${endpoint}] is not one of [filtered_stream,`)
+  }
+  expect((await app.call(paths.connections)).body.meta).toMatchObject({ result_count: 1 })
 })
 
 test("in the strict dialect, each operator that X's search does not have is refused by its name", async () => {

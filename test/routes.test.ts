@@ -3,6 +3,7 @@
  * a token, and one with a parameter that is wrong. A new operation needs its row here.
  */
 import { paths, pathOf, snowflakeEpochMs } from "@sluice/api"
+import { isSampled } from "@sluice/rules"
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest"
 import { envelope, startTestServer, type TestApp, type TestServer } from "./support/test-server.testing.ts"
 
@@ -60,6 +61,8 @@ const unknownParameter = (asked: Request) => ({
   wrong: () => ({ ...asked, path: `${asked.path}?colour=blue` }),
   refused: "The query parameter [colour] is not one of [",
 })
+
+const unknownUuid = "01890a5d-ac96-774b-bcce-b302099a8057"
 
 const noId = "does not match ^[0-9]{1,19}$"
 const link = ({ webhook }: { readonly webhook: string }): string => pathOf(paths.link, { webhook_id: webhook })
@@ -132,6 +135,55 @@ const rows: Readonly<Record<string, Row>> = {
     other: 200,
     wrong: () => send("POST", paths.ruleTest, { value: "sent", recent: 0 }),
     refused: "recent",
+  },
+  streamPostsSample: {
+    asks: () => `${paths.sample}?backfill_minutes=5`,
+    has: () => `"data":{"id"`,
+    other: 200,
+    isStream: true,
+    wrong: () => `${paths.sample}?backfill_minutes=6`,
+    refused: "is not between 0 and 5",
+  },
+  streamPostsSample10: {
+    asks: () => `${paths.sample10}?partition=1&backfill_minutes=5`,
+    has: () => `"data":{"id"`,
+    other: 200,
+    isStream: true,
+    wrong: () => `${paths.sample10}?partition=3`,
+    refused: "The `partition` query parameter value [3] is not between 1 and 2",
+  },
+  getConnectionHistory: {
+    asks: () => `${paths.connections}?status=all&endpoints=filtered_stream,sample_stream`,
+    has: () => ({ data: expect.any(Array) as unknown[] }),
+    other: "its own",
+    wrong: () => `${paths.connections}?endpoints=firehose`,
+    refused: "The `endpoints` query parameter value [firehose] is not one of [filtered_stream,",
+  },
+  deleteConnectionsByUuids: {
+    asks: () => send("DELETE", paths.connections, { uuids: [unknownUuid] }),
+    has: () => ({
+      data: {
+        successful_kills: 0,
+        failed_kills: 1,
+        results: [{ uuid: unknownUuid, success: false, error_message: "No active connection with this id." }],
+      },
+    }),
+    other: "the same",
+    wrong: () => send("DELETE", paths.connections, { uuids: [] }),
+    refused: "uuids",
+  },
+  deleteAllConnections: {
+    asks: () => send("DELETE", paths.allConnections),
+    has: () => ({ data: { failed_kills: 0 } }),
+    other: "its own",
+    ...unknownParameter(send("DELETE", paths.allConnections)),
+  },
+  deleteConnectionsByEndpoint: {
+    asks: () => send("DELETE", pathOf(paths.endpointConnections, { endpoint_id: "sample_stream" })),
+    has: () => ({ data: { failed_kills: 0 } }),
+    other: "its own",
+    wrong: () => send("DELETE", pathOf(paths.endpointConnections, { endpoint_id: "firehose" })),
+    refused: "[firehose] is not one of [filtered_stream,",
   },
   streamPosts: {
     asks: () => `${paths.stream}?backfill_minutes=5`,
@@ -711,6 +763,14 @@ beforeAll(async () => {
 afterAll(() => server[Symbol.asyncDispose]())
 
 let sequence = 0
+let sampledId = BigInt(Date.now() - snowflakeEpochMs) << 22n
+
+/** An id of now in the samples of 1 % and of partition 1. */
+function nextSampledId(): string {
+  do sampledId += 1n
+  while (!isSampled(String(sampledId), 1))
+  return String(sampledId)
+}
 
 /** Makes an app and everything that is its own. */
 async function makeOwn(): Promise<Own> {
@@ -731,8 +791,9 @@ async function makeOwn(): Promise<Own> {
     { data: { id: post, text: word, author_id: user }, includes: { users } },
     { data: { id: quote, text: "a quote", ...refers("quoted"), entities: { mentions } } },
     { data: { id: repost, text: "a repost", ...refers("retweeted") } },
+    { data: { id: nextSampledId(), text: "in every sample" } },
   )
-  expect(sent.body).toMatchObject({ accepted: 3 })
+  expect(sent.body).toMatchObject({ accepted: 4 })
   return {
     app,
     webhook,

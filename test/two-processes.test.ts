@@ -1,6 +1,7 @@
 /** Two servers on one database: the responses of each after changes at the other. */
 import { randomBytes } from "node:crypto"
 import { paths, type LinkDetail } from "@sluice/api"
+import { isSampled } from "@sluice/rules"
 import { afterEach, beforeEach, expect, test } from "vitest"
 import {
   loadConfig,
@@ -146,4 +147,52 @@ test("requests of an app and the posts that it got are counted over both, and wh
   await expect.poll(async () => [await usageAt(one), await usageAt(two)], { timeout: 10_000 }).toEqual(["3", "3"])
   await expect.poll(async () => (await get(two, `${paths.postsById}?ids=1`))[0], { timeout: 10_000 }).toBe(429)
   expect((await get(one, `${paths.postsById}?ids=1`))[0]).toBe(429)
+})
+
+test("an app's connections are listed and ended at every process, and X's message comes before the end", async () => {
+  const [one, two] = servers
+  await call(one, "POST", paths.rules, { add: [{ value: "cat" }] })
+  const stream = await fetch(one.url + paths.stream, { headers: { authorization: `Bearer ${app.bearer_token}` } })
+  expect(stream.status).toBe(200)
+  const sample = await fetch(two.url + paths.sample, { headers: { authorization: `Bearer ${app.bearer_token}` } })
+  expect(sample.status).toBe(200)
+  type Listed = { data: { id: string; endpoint_name: string; disconnect_reason?: string }[] }
+  const listedAt = async (server: RunningServer, query = ""): Promise<Listed["data"]> =>
+    ((await call(server, "GET", paths.connections + query)) as Listed).data
+  const open = await listedAt(two)
+  expect(open.map(({ endpoint_name }) => endpoint_name)).toEqual(["sample_stream", "filtered_stream"])
+  expect(await listedAt(one)).toEqual(open)
+  const { data } = (await call(two, "DELETE", paths.connections, { uuids: [open[1]?.id] })) as { data: object }
+  expect(data).toMatchObject({ successful_kills: 1, failed_kills: 0 })
+  // It counts no more, so its app connects again at once.
+  const again = await fetch(two.url + paths.stream, { headers: { authorization: `Bearer ${app.bearer_token}` } })
+  expect(again.status).toBe(200)
+  expect(JSON.parse((await stream.text()).trim())).toMatchObject({
+    errors: [{ title: "operational-disconnect", disconnect_type: "ForceDisconnect" }],
+  })
+  await call(two, "DELETE", paths.allConnections)
+  expect(await sample.text()).toContain("ForceDisconnect")
+  expect(await again.text()).toContain("ForceDisconnect")
+  expect(await listedAt(one)).toEqual([])
+  const ended = await listedAt(one, "?status=inactive")
+  expect(ended.map(({ disconnect_reason }) => disconnect_reason)).toEqual(
+    Array.from({ length: 3 }, () => "ForceDisconnect"),
+  )
+}, 30_000)
+
+test("a sample stream at one process has the posts that come to another, matched by a rule or not", async () => {
+  const [one, two] = servers
+  const headers = { authorization: `Bearer ${app.bearer_token}` }
+  const stream = await fetch(one.url + paths.sample, { headers })
+  const ids = Array.from({ length: 600 }, (_, at) => String(at + 1))
+  const lines = ids.map((id) => JSON.stringify({ data: { id, text: "a post" } })).join("\n")
+  const sent = { method: "POST", headers: { ...headers, "content-type": "application/x-ndjson" }, body: lines }
+  expect((await fetch(two.url + paths.posts, sent)).status).toBe(200)
+  const wanted = ids.filter((id) => isSampled(id, 1))
+  let text = ""
+  for await (const chunk of stream.body ?? []) {
+    text += Buffer.from(chunk).toString()
+    if ((text.match(/"data"/g) ?? []).length === wanted.length) break
+  }
+  expect(text.match(/"id":"\d+"/g)).toEqual(wanted.map((id) => `"id":"${id}"`))
 }, 30_000)

@@ -330,10 +330,15 @@ test("versioning: X's API is under /2, and Sluice's additions are under /sluice/
   const described = Object.keys((await server.call(paths.openapi)).body.paths as object)
   const under = (prefix: string): string[] => described.filter((path) => path.startsWith(prefix)).toSorted()
   expect(under("/2/")).toEqual([
+    "/2/connections",
+    "/2/connections/all",
+    "/2/connections/{endpoint_id}",
     "/2/openapi.json",
     "/2/tweets",
     "/2/tweets/counts/all",
     "/2/tweets/counts/recent",
+    "/2/tweets/sample/stream",
+    "/2/tweets/sample10/stream",
     "/2/tweets/search/all",
     "/2/tweets/search/recent",
     "/2/tweets/search/stream",

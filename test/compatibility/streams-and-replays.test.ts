@@ -1,7 +1,8 @@
 /** Stream connections, recovery of a stream, and replays to a webhook. Each test bears the id of its row of docs/compatibility.md. */
 import { once } from "node:events"
 import { setTimeout as sleep } from "node:timers/promises"
-import { paths, type Envelope } from "@sluice/api"
+import { paths, pathOf, snowflakeEpochMs, type Envelope } from "@sluice/api"
+import { isSampled } from "@sluice/rules"
 import { expect } from "vitest"
 import { loadConfig } from "../../packages/server/src/index.ts"
 import { openStream } from "../support/open-stream.testing.ts"
@@ -16,6 +17,7 @@ import {
   link,
   minuteMs,
   newId,
+  newIds,
   test,
   webhookPath,
 } from "./support.testing.ts"
@@ -213,3 +215,132 @@ async function isStreamOpen(app: TestApp): Promise<boolean> {
   leave.abort()
   return status === 200
 }
+
+test("connections-apart: each stream endpoint has a number of connections of its own", async ({ server }) => {
+  const app = await server.newApp()
+  await addRules(app, { value: "cat" })
+  const open: AsyncDisposable[] = []
+  for (const path of [paths.stream, paths.sample, `${paths.sample10}?partition=1`]) {
+    open.push(await openStream(app, "", path))
+    const refused = await app.call(path, { signal: AbortSignal.timeout(5_000) })
+    expect(refused.status, path).toBe(429)
+    expect(refused.body).toMatchObject({ connection_issue: "TooManyConnections" })
+  }
+  expect((await app.call(`${paths.sample10}?partition=2`)).status).toBe(429)
+  for (const stream of open) await stream[Symbol.asyncDispose]()
+})
+
+test("sample-posts: the samples are those of sample:1 and sample:10, without rules in their lines", async ({
+  server,
+}) => {
+  const app = await server.newApp()
+  await using one = await openStream(app, "", paths.sample)
+  await using first = await openStream(app, "?partition=1&tweet.fields=lang", paths.sample10)
+  const ids = newIds(300)
+  await ingestNew(server, ...ids.map((id) => envelope(id, "a post", { lang: "en" })))
+  const inOne = ids.filter((id) => isSampled(id, 1))
+  for (const id of inOne) {
+    expect(await one.next()).toEqual({ data: { id, text: "a post", edit_history_tweet_ids: [id] } })
+  }
+  for (const id of ids.filter((known) => isSampled(known, 5))) {
+    expect(await first.next()).toMatchObject({ data: { id, lang: "en" } })
+  }
+  const archived = newIds(600).find((id) => isSampled(id, 1)) ?? ""
+  await server.call(`${paths.posts}?deliver=false`, {
+    method: "POST",
+    headers: { "content-type": "application/x-ndjson" },
+    body: JSON.stringify(envelope(archived, "of an archive")),
+  })
+  expect(await one.next()).toMatchObject({ data: { id: archived } })
+  for (const query of ["start_time=2026-03-14T12:00:00Z", "end_time=2026-03-14T12:00:00Z"]) {
+    expect((await app.call(`${paths.sample10}?partition=1&${query}`)).status).toBe(400)
+  }
+})
+
+test("sample-backfill: a sample begins with the posts of the minutes that are asked for", async ({ server }) => {
+  const app = await server.newApp()
+  const now = BigInt(Date.now() - minuteMs - snowflakeEpochMs) << 22n
+  const id = Array.from({ length: 4_000 }, (_, at) => String(now + BigInt(at))).find((one) => isSampled(one, 1)) ?? ""
+  await ingestNew(server, envelope(id, "in the sample"))
+  await using stream = await openStream(app, "?backfill_minutes=5", paths.sample)
+  const seen: string[] = []
+  while (seen.at(-1) !== id) seen.push((await stream.next()).data.id)
+  expect(seen.filter((one) => one === id)).toHaveLength(1)
+})
+
+test("connection-history: the list has open connections, and by status those that have ended", async ({ server }) => {
+  const app = await server.newApp()
+  await addRules(app, { value: "cat" })
+  expect((await app.call(paths.connections)).body).toEqual({ data: [], meta: { result_count: 0 } })
+  await using _stream = await openStream(app)
+  await using _sample = await openStream(app, "", paths.sample)
+  await using _watch = await openStream(app, "", paths.matches)
+  const list = async (query = ""): Promise<readonly { endpoint_name: string }[]> =>
+    (await app.call(paths.connections + query)).body.data as never
+  expect((await list()).map((one) => one.endpoint_name)).toEqual(["sample_stream", "filtered_stream"])
+  expect(await list("?endpoints=sample_stream&connection.fields=client_ip")).toEqual([
+    { id: expect.any(String) as string, client_ip: "127.0.0.1" },
+  ])
+  const page = (await app.call(`${paths.connections}?max_results=1`)).body
+  expect(Object.keys(page.meta as object)).toEqual(["result_count", "next_token"])
+  const next = (page.meta as { next_token: string }).next_token
+  expect((await list(`?max_results=1&pagination_token=${next}`)).map((one) => one.endpoint_name)).toEqual([
+    "filtered_stream",
+  ])
+  await app.send("DELETE", paths.allConnections)
+  expect(await list()).toEqual([])
+  expect(await list("?status=inactive")).toHaveLength(2)
+  const other = await server.newApp()
+  expect((await other.call(`${paths.connections}?status=all`)).body.data).toEqual([])
+})
+
+test("connection-members: an ended connection says when and why it ended", async ({ server }) => {
+  const app = await server.newApp()
+  const stream = await openStream(app, "", paths.sample)
+  await stream[Symbol.asyncDispose]()
+  const listed = async (): Promise<unknown> => (await app.call(`${paths.connections}?status=all`)).body.data
+  await expect.poll(listed).toEqual([
+    {
+      id: expect.stringMatching(/^[0-9a-f-]{36}$/) as string,
+      endpoint_name: "sample_stream",
+      connected_at: expect.stringMatching(/Z$/) as string,
+      disconnected_at: expect.stringMatching(/Z$/) as string,
+      disconnect_reason: "ClientDisconnected",
+      client_ip: "127.0.0.1",
+    },
+  ])
+})
+
+test("connection-end: an ended connection gets X's message before its end, and no app ends another's", async ({
+  server,
+}) => {
+  const [app, other] = [await server.newApp(), await server.newApp()]
+  await using stream = await openStream(app, "", paths.sample)
+  const listed = (await app.call(paths.connections)).body.data as unknown as [{ id: string }]
+  const uuids = [listed[0].id, "01890a5d-ac96-774b-bcce-b302099a8057"]
+  const failed = (uuid: string | undefined) => ({
+    uuid,
+    success: false,
+    error_message: "No active connection with this id.",
+  })
+  const byOther = await other.send("DELETE", paths.connections, { uuids })
+  expect(byOther.body.data).toEqual({ successful_kills: 0, failed_kills: 2, results: uuids.map(failed) })
+  const none = { successful_kills: 0, failed_kills: 0, results: [] }
+  const ofEndpoint = (endpoint: string): string => pathOf(paths.endpointConnections, { endpoint_id: endpoint })
+  for (const path of [paths.allConnections, ofEndpoint("sample_stream")]) {
+    expect((await other.send("DELETE", path)).body.data).toEqual(none)
+  }
+  const { status, body } = await app.send("DELETE", paths.connections, { uuids })
+  expect(status).toBe(200)
+  expect(body.data).toEqual({
+    successful_kills: 1,
+    failed_kills: 1,
+    results: [{ uuid: uuids[0], success: true }, failed(uuids[1])],
+  })
+  expect(await stream.next()).toMatchObject({
+    errors: [{ title: "operational-disconnect", disconnect_type: "ForceDisconnect" }],
+  })
+  await expect(stream.next()).rejects.toThrow("the stream has ended")
+  expect((await app.send("DELETE", paths.connections, { uuids: ["one"] })).status).toBe(400)
+  expect((await app.send("DELETE", ofEndpoint("firehose_stream"))).body.data).toEqual(none)
+})

@@ -231,7 +231,9 @@ export async function allOperations(server: TestApp): Promise<readonly Operation
       const body = typeof example === "string" ? example : JSON.stringify(example)
       return {
         method,
-        path: path.replaceAll(/\{\w+\}/g, "1") + (query === "" ? "" : `?${query}`),
+        path:
+          path.replace("{endpoint_id}", "filtered_stream").replaceAll(/\{\w+\}/g, "1") +
+          (query === "" ? "" : `?${query}`),
         isFor: kindFor(path),
         isGuarded: security.some((one) => "bearer" in one),
         init: {

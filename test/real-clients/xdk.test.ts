@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs"
 import { paths, snowflakeEpochMs } from "@sluice/api"
 import { Client, OAuth1, Paginator, type PaginatedResponse } from "@xdevplatform/xdk"
+import { isSampled } from "@sluice/rules"
 import { afterAll, beforeAll, expect, test } from "vitest"
 import { envelope, startTestServer, type TestServer } from "../support/test-server.testing.ts"
 import { WebhookReceiver } from "../support/webhook-receiver.testing.ts"
@@ -272,4 +273,47 @@ test("the XDK writes and edits posts as the user of its token", async () => {
   const second = await own.posts.create({ text: "edited by the XDK", editOptions: { previousPostId: id } })
   expect(second.data).toMatchObject({ text: "edited by the XDK", editHistoryTweetIds: [id, expect.any(String)] })
   await expect(own.posts.create({ text: "edited by the XDK" })).rejects.toMatchObject({ status: 403 })
+})
+
+test("the XDK's own connections call heals the connection that the XDK leaves open", async () => {
+  const { url, app } = await server.newApp()
+  const own = new Client({ baseUrl: url, bearerToken: app.bearer_token })
+  await own.stream.updateRules({ add: [{ value: "cat" }] })
+  const leaked = await own.stream.posts()
+  leaked.close()
+  // It has let go of the stream without ending the request.
+  await expect(own.stream.posts()).rejects.toMatchObject({ status: 429 })
+  const listed = await own.connections.getConnectionHistory()
+  expect(listed.data).toMatchObject([{ endpointName: "filtered_stream", clientIp: "127.0.0.1" }])
+  const id = listed.data?.[0]?.id ?? ""
+  const ended = await own.connections.deleteByUuids({ uuids: [id] })
+  expect(ended.data).toMatchObject({ successfulKills: 1, failedKills: 0, results: [{ uuid: id, success: true }] })
+  const healed = await own.stream.posts()
+  expect(await own.connections.deleteByEndpoint("sample_stream")).toMatchObject({ data: { successfulKills: 0 } })
+  expect(await own.connections.deleteAll()).toMatchObject({ data: { successfulKills: 1 } })
+  healed.close()
+  expect((await own.connections.getConnectionHistory()).data).toEqual([])
+  const past = await own.connections.getConnectionHistory({ status: "all", connectionFields: ["disconnect_reason"] })
+  expect(past.data).toMatchObject([{ disconnectReason: "ForceDisconnect" }, { disconnectReason: "ForceDisconnect" }])
+})
+
+test("the XDK reads the sample streams", async () => {
+  const { url, app } = await server.newApp()
+  const own = new Client({ baseUrl: url, bearerToken: app.bearer_token })
+  const streams = [await own.stream.postsSample(), await own.stream.postsSample10(2)]
+  const ids = Array.from({ length: 400 }, (_, index) => String(80_000 + index))
+  const wanted = [ids.filter((id) => isSampled(id, 1)), ids.filter((id) => isSampled(id, 10) && !isSampled(id, 5))]
+  expect(wanted.every(({ length }) => length > 0)).toBe(true)
+  const readings = streams.map(async (stream, at) => {
+    const read: string[] = []
+    for await (const { data } of stream as AsyncIterable<StreamedMatch>) {
+      read.push(data.id)
+      if (read.length === wanted[at]?.length) break
+    }
+    return read
+  })
+  await server.ingest(...ids.map((id) => envelope(id, "no rule matches this")))
+  expect(await Promise.all(readings)).toEqual(wanted)
+  await own.connections.deleteAll()
+  for (const stream of streams) stream.close()
 })

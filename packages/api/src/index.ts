@@ -4,6 +4,7 @@
  */
 export * from "./attempts.ts"
 export * from "./envelope.ts"
+export * from "./endpoints.ts"
 export * from "./fields.ts"
 export * from "./limits.ts"
 export * from "./not-offered.ts"

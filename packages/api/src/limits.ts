@@ -12,6 +12,7 @@ export const pageSizes = {
   mentions: { min: 5, max: 100, default: 10 },
   quotes: { min: 10, max: 100, default: 10 },
   reposts: { min: 1, max: 100, default: 100 },
+  connections: { min: 1, max: 100, default: 10 },
 } as const
 
 /** Most characters of a search's query. Source: docs.x.com, "Build a query", for Enterprise. */
@@ -46,6 +47,12 @@ export const bodyBytesMax = 1_048_576
 
 /** Days that usage is reported of. Source: X's OpenAPI document 2.167. */
 export const usageDays = { min: 1, max: 90, default: 7 } as const
+
+/** Most connections that a request ends by their UUIDs. Source: X's OpenAPI document 2.167. */
+export const connectionsEndedMax = 100
+
+/** Most partitions of the 10 % sample. Source: X's OpenAPI document 2.167. */
+export const samplePartitions = 2
 
 /** Most minutes of backfill that a stream connection may request. Source: docs.x.com, "Recovery and redundancy". */
 export const backfillMinutesMax = 5

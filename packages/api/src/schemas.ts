@@ -3,6 +3,7 @@
  * itself: with their library they take longer to load than all else of the API, which every thread of the server needs.
  */
 export * from "./schemas/apps.ts"
+export * from "./schemas/connections.ts"
 export { DeletedBody, idPattern, NoQuery, PageMeta, ProblemBody, WebhookParams } from "./schemas/common.ts"
 export * from "./schemas/deliveries.ts"
 export * from "./schemas/limits.ts"

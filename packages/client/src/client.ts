@@ -13,6 +13,13 @@ export interface Client extends Resources, Requests {
   /** The filtered stream, reconnected when the connection ends, without a match lost or repeated. See `StreamOptions`. */
   stream(options?: StreamOptions): AsyncGenerator<StreamLine, void, void>
   /**
+   * One in a hundred of all posts, whichever rules they match, reconnected as `stream` is. A sample has no recovery, so `onGap`
+   * reports a gap of more than five minutes.
+   */
+  streamSample(options?: StreamOptions): AsyncGenerator<StreamLine, void, void>
+  /** One half of one in ten of all posts, by the `partition` in the query, 1 or 2. Reconnected as `streamSample` is. */
+  streamSample10(options: StreamOptions): AsyncGenerator<StreamLine, void, void>
+  /**
    * Matches as they come, whole and with their positions. They do not count as a stream connection of the app. A
    * reconnect repeats the query, so to lose nothing set `reconnect: false` and call this again `after` the last position.
    */
@@ -30,6 +37,8 @@ export function createClient(options: ClientOptions): Client {
     ...requests,
     url: options.url,
     stream: (more) => streamLines(options.url, connectTo(paths.stream), more),
+    streamSample: (more) => streamLines(options.url, connectTo(paths.sample), more),
+    streamSample10: (more) => streamLines(options.url, connectTo(paths.sample10), more),
     // Its matches have positions, which heal a gap exactly.
     matches: (more) => streamLines(options.url, connectTo(paths.matches), { ...more, heal: false }),
   }

@@ -111,6 +111,7 @@ interface LabelledArguments {
   readonly attempt_id: [attemptId: string]
   readonly token_id: [tokenId: string]
   readonly trouble_id: [troubleId: string]
+  readonly endpoint_id: [endpointId: string]
 }
 
 /** Options that choose no names, as when none are given. */

@@ -8,7 +8,7 @@ import { startTestServer, type TestServer } from "../../../test/support/test-ser
 import { createClient, type Client } from "./client.ts"
 
 /** Operations that are no request: what reads them instead. */
-const elsewhere: ReadonlySet<string> = new Set(["GET stream", "GET matches"])
+const elsewhere: ReadonlySet<string> = new Set(["GET stream", "GET sample", "GET sample10", "GET matches"])
 
 const file = "packages/client/src/operations.ts"
 
@@ -88,7 +88,7 @@ async function methodsByOperation(): Promise<ReadonlyMap<string, readonly string
       return new Response("{}")
     },
   })
-  for (const name of ["stream", "matches"] as const) {
+  for (const name of ["stream", "streamSample", "streamSample10", "matches"] as const) {
     method = name
     await recorder[name]({ reconnect: false }).next()
   }
@@ -120,8 +120,17 @@ test("methods of X's paths have the names that they have in X's own SDK", async 
     const path = paths[operation.replace(/^\w+ /, "") as keyof typeof paths]
     return path.startsWith("/2/") ? names.filter((name) => !isOfSdk(sdk, name)) : []
   })
-  // X's SDK has `stream.posts`, `stream.getRules`, `stream.getRuleCounts` and `stream.updateRules`.
-  expect(unknown).toEqual(["stream", "rules.get", "rules.add", "rules.delete", "rules.deleteAll", "rules.getCounts"])
+  // X's SDK has `stream.posts`, `stream.postsSample`, `stream.postsSample10`, `stream.getRules`, `stream.getRuleCounts` and `stream.updateRules`.
+  expect(unknown).toEqual([
+    "stream",
+    "streamSample",
+    "streamSample10",
+    "rules.get",
+    "rules.add",
+    "rules.delete",
+    "rules.deleteAll",
+    "rules.getCounts",
+  ])
 })
 
 function isOfSdk(sdk: object, name: string): boolean {

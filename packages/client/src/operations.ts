@@ -9,6 +9,8 @@ import type {
   ChangeRuleTagBody,
   ChangeRulesBody,
   ChangeRulesQuery,
+  ConnectionsBody,
+  ConnectionsQuery,
   CountsBody,
   CountsQuery,
   CreateAppBody,
@@ -29,6 +31,8 @@ import type {
   DeletedBody,
   DescriptionBody,
   DisconnectStreamsBody,
+  EndConnectionsBody,
+  EndedConnectionsBody,
   Envelope,
   FoundUsersBody,
   IngestQuery,
@@ -124,8 +128,8 @@ interface FoundPostsBody extends Omit<PostsBody, "meta"> {
 }
 
 /**
- * By the name of the path, then by the method: every operation of a server's `/openapi.json` but the stream, which
- * `Client.stream` reads.
+ * By the name of the path, then by the method: every operation of a server's `/openapi.json` but the streams, which
+ * `Client.stream` and its variants read.
  */
 export interface Operations {
   /** A page for people. */
@@ -137,6 +141,12 @@ export interface Operations {
     readonly POST: Operation<RulesChangedBody, ChangeRulesBody | undefined, ChangeRulesQuery>
   }
   readonly ruleCounts: { readonly GET: Read<RuleCountsBody, RuleCountsQuery> }
+  readonly connections: {
+    readonly GET: Read<ConnectionsBody, ConnectionsQuery>
+    readonly DELETE: Operation<EndedConnectionsBody, EndConnectionsBody>
+  }
+  readonly allConnections: { readonly DELETE: Operation<EndedConnectionsBody> }
+  readonly endpointConnections: { readonly DELETE: Operation<EndedConnectionsBody> }
   readonly links: { readonly GET: Read<LinksBody, LinksQuery> }
   readonly link: {
     readonly POST: Operation<ProvisionedBody, never, CreateLinkQuery>

@@ -106,6 +106,16 @@ function resourcesOfX({ call, list }: Methods, changes: RuleChanges) {
       /** Tests a rule on posts of the caller's, on recent ones, or on those since a time, without adding it. Ours. */
       test: call("POST", "ruleTest", "body"),
     },
+    connections: {
+      /** The app's stream connections: those that are open, or by `status` those of the last 7 days. */
+      getConnectionHistory: list("connections"),
+      /** Ends up to 100 connections by their ids. */
+      deleteByUuids: call("DELETE", "connections", "body"),
+      /** Ends every connection of the app, such as those that a program has left open. */
+      deleteAll: call("DELETE", "allConnections"),
+      /** Ends the connections to one endpoint, such as `filtered_stream`. */
+      deleteByEndpoint: call("DELETE", "endpointConnections"),
+    },
     webhooks: {
       /** Registers a webhook. The server sends a challenge to its URL first. */
       create: call("POST", "webhooks", "body"),

@@ -198,10 +198,31 @@ export const retries: readonly Mutant[] = [
   ),
   mutant(
     "what a stream did not write counts as read",
-    `${server}/delivery/streams/stream-connection.ts#writeMatches`,
-    "isAtEnd = written === entries.at(-1)?.seq && !writer.isFull",
+    `${server}/delivery/streams/stream-connection.ts#writeRecords`,
+    "isAtEnd = count === batch.length && !writer.isFull",
     "isAtEnd = !writer.isFull",
     `${server}/delivery/streams/stream-ends.test.ts`,
+  ),
+  mutant(
+    "what a sample stream did not write counts as read",
+    `${server}/delivery/streams/sampled-posts.ts#SampledPosts.source`,
+    "records[count - 1] as",
+    "records.at(-1) as",
+    `${server}/delivery/streams/sample-streams.test.ts`,
+  ),
+  mutant(
+    "an ended connection stays open",
+    `${server}/delivery/streams/stream-connections.ts#createStreamConnections`,
+    "      slots.endForced(appId, uuids)\n",
+    "",
+    `${server}/delivery/streams/sample-streams.test.ts`,
+  ),
+  mutant(
+    "an app ends the connections of all apps",
+    `${server}/store/embedded/nouns/connections.ts#createConnectionWrites`,
+    "open.all(BigInt(appId), endpoint)",
+    "open.all(null, endpoint)",
+    "test/compatibility/streams-and-replays.test.ts",
   ),
   mutant(
     "strict order lets others pass one that fails",

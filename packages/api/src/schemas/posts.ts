@@ -1,6 +1,6 @@
 /** Posts: pages of them, the stream, and ingest. */
 import { Type, type Static } from "typebox"
-import { ownPageSizes, backfillMinutesMax, pageSizes, postIdsMax } from "../limits.ts"
+import { ownPageSizes, backfillMinutesMax, pageSizes, postIdsMax, samplePartitions } from "../limits.ts"
 import type { Envelope, Post } from "../envelope.ts"
 import {
   Id,
@@ -106,6 +106,18 @@ export const StreamQuery = Type.Object(
   },
   { ...query, "x-ordered": [["start_time", "end_time"]] },
 )
+
+/** Query of the 1 % sample. */
+export const SampleQuery = queryOf({
+  backfill_minutes: Type.Optional(Type.Integer({ minimum: 0, maximum: backfillMinutesMax, default: 0 })),
+  ...selection,
+})
+
+/** Query of a partition of the 10 % sample. */
+export const Sample10Query = queryOf({
+  partition: Type.Integer({ minimum: 1, maximum: samplePartitions }),
+  ...SampleQuery.properties,
+})
 
 /** Query of a user's posts: the posts to return, and the fields to show. */
 export const UserPostsQuery = Type.Object(

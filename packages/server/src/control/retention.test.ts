@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { makeLinkHarness, withMethods, type LinkHarness } from "../delivery/links/link-harness.testing.ts"
-import type { AppId, LinkId, MatchSeq, PostId, UserId } from "../model/ids.ts"
+import type { AppId, ConnectionId, LinkId, MatchSeq, PostId, UserId } from "../model/ids.ts"
 import type { Events } from "../runtime/events/events.ts"
 import { createManualClock, type ManualClock } from "../runtime/manual-clock.testing.ts"
 import { newestPosts } from "../store/contract/fixtures.ts"
@@ -454,4 +454,25 @@ describe("a clock that was wrong before the start, or is wrong after it", () => 
     expect(await deadPosts()).toEqual(["1"])
     expect(await postIds()).toEqual(["1"])
   })
+})
+
+test("stream connections are forgotten seven days after their end, and open ones are not", async () => {
+  const connection = (number: number) => ({
+    id: String(number) as ConnectionId,
+    uuid: `01890a5d-ac96-774b-bcce-b302099a805${number}`,
+    appId: app,
+    endpoint: "sample_stream" as const,
+    clientIp: "::1",
+    connectedAtMs: clock.nowMs() - 30 * 24 * hourMs,
+  })
+  const endedAtMs = clock.nowMs() - 6 * 24 * hourMs
+  const ended = { atMs: endedAtMs, reason: "ClientDisconnected" as const }
+  await store.saveConnections({ opened: [connection(1), { ...connection(2), ended }], ended: [] })
+  start()
+  const listed = async (): Promise<readonly string[]> =>
+    (await store.connectionPage({ appId: app }, { direction: "older", limit: 10 })).map(({ id }) => id)
+  await pass(24 * hourMs - 2 * minuteMs)
+  expect(await listed()).toEqual(["2", "1"])
+  await pass(4 * minuteMs)
+  await expect.poll(listed).toEqual(["1"])
 })

@@ -2,7 +2,7 @@
  * Retention: what has been kept for its time is deleted, a little at a time.
  *
  *     every minute ─► each app with a log: trim a step · sleep · trim a step … done
- *                 └─► dead letters, and once an hour posts, in the same way
+ *                 └─► dead letters, ended connections, and once an hour posts, in the same way
  *
  * The sleep between two steps lets ingest run: the store has one writer. A cursor that is overtaken gets a gap marker in
  * the transaction that deletes its matches; here it is reported.
@@ -16,6 +16,7 @@
 import type { AppId, PostId } from "../model/ids.ts"
 import type { Clock } from "../runtime/clock.ts"
 import type { Events } from "../runtime/events/events.ts"
+import { endedConnectionsMax } from "../store/bounds.ts"
 import type { Leases } from "../store/leases.ts"
 import type { Store } from "../store/store.ts"
 import { dayOf, usageKeptDays } from "./limits/usage.ts"
@@ -49,6 +50,9 @@ const pauseMs = 5
  * in which the retention ends: without this a part of that minute would be gone.
  */
 const matchGraceMs = 60_000
+
+/** How long a stream connection is listed after its end. Ours: X does not say. */
+const connectionRetentionMs = 7 * 24 * 3_600_000
 
 /** Dependencies and settings of retention. */
 export interface RetentionDeps {
@@ -117,6 +121,7 @@ function passesOf(deps: RetentionDeps, time: RetentionTime): (signal: AbortSigna
   const postTime = time.ofKind(postRetentionMs)
   const usageTime = time.ofKind(usageKeptDays * dayMs)
   const deadLetterTime = time.ofKind(deadLetterRetentionMs)
+  const connectionTime = time.ofKind(connectionRetentionMs)
   let postsPassedAtMs: number | undefined
 
   /** Takes steps until one is the last or `signal` is aborted. Returns how many things they deleted. */
@@ -159,6 +164,14 @@ function passesOf(deps: RetentionDeps, time: RetentionTime): (signal: AbortSigna
     const beforeMs = deadLetterTime.nowMs() - deadLetterRetentionMs
     return inSteps(signal, async () => {
       const trimmed = await store.trimDeadLetters({ beforeMs, limit: stepMax })
+      return { trimmed, isDone: trimmed < stepMax }
+    })
+  }
+
+  async function trimConnections(signal: AbortSignal): Promise<number> {
+    const beforeMs = connectionTime.nowMs() - connectionRetentionMs
+    return inSteps(signal, async () => {
+      const trimmed = await store.trimConnections({ beforeMs, keptMax: endedConnectionsMax, limit: stepMax })
       return { trimmed, isDone: trimmed < stepMax }
     })
   }
@@ -208,6 +221,7 @@ function passesOf(deps: RetentionDeps, time: RetentionTime): (signal: AbortSigna
     const matches = await reported(() => trimLogs(signal))
     const deadLetters = await reported(() => trimDeadLetters(signal))
     await reported(() => trimUsage(signal))
+    await reported(() => trimConnections(signal))
     // Last: a post stays as long as a match or a dead letter needs it.
     const posts = await reported(() => trimPosts(signal))
     events.retentionPassed({ matches, posts, deadLetters })

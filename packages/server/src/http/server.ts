@@ -22,6 +22,7 @@ import { compilePath, compileQuery, pathParametersOf, splitQuery } from "./param
 import { hasNoBody, headBytesMax, headProblem, originForm } from "./input/request-head.ts"
 import { appRoutes } from "./routes/apps.ts"
 import { consoleRoutes } from "./routes/console.ts"
+import { connectionRoutes } from "./routes/connections.ts"
 import { deadLetterRoutes } from "./routes/dead-letters.ts"
 import { ingestRoutes } from "./routes/ingest.ts"
 import { linkStateRoutes } from "./routes/link-details.ts"
@@ -170,6 +171,7 @@ async function registerRoutes(server: HttpServer, deps: RouteDeps): Promise<void
         webhookRoutes,
         linkRoutes,
         streamRoutes,
+        connectionRoutes,
         replayRoutes,
         ruleTestRoutes,
         troubleRoutes,

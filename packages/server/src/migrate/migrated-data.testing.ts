@@ -1,7 +1,17 @@
 /** A stopped data directory with something of every kind in it, and what two stores return to every read. */
 import { chmodSync } from "node:fs"
 import { masterKey } from "../startup/master-key.ts"
-import type { AppId, LinkId, MatchSeq, PostId, ReplayId, RuleId, UserId, WebhookId } from "../model/ids.ts"
+import type {
+  AppId,
+  ConnectionId,
+  LinkId,
+  MatchSeq,
+  PostId,
+  ReplayId,
+  RuleId,
+  UserId,
+  WebhookId,
+} from "../model/ids.ts"
 import { systemRandom as random } from "../runtime/random.ts"
 import { createSecretBox } from "../runtime/secret-box.ts"
 import {
@@ -63,6 +73,7 @@ export async function fillDirectory(directory: string): Promise<void> {
   await store.setLinkOrdered(app, "3" as WebhookId, true)
   await addPosts(store)
   await deliver(store)
+  await addConnections(store)
 }
 
 const links = [
@@ -83,6 +94,20 @@ async function addRules(store: Store): Promise<void> {
   await store.deleteRules(app, { kind: "ids", ids: ["6" as RuleId] })
   await store.setRuleTag(app, large[0] as RuleId, "tagged")
   await store.countRuleMatches([{ ruleId: "5" as RuleId, matched: 7, lastMatchedAtMs: 99 }])
+}
+
+/** An open connection and one that has ended. */
+async function addConnections(store: Store): Promise<void> {
+  const opened = [large[0], large[1]].map((id, at) => ({
+    id: id as ConnectionId,
+    uuid: `01890a5d-ac96-774b-bcce-b302099a805${at}`,
+    appId: app,
+    endpoint: at === 0 ? ("filtered_stream" as const) : ("sample10_stream" as const),
+    clientIp: hostile,
+    connectedAtMs: newestAtMs + at,
+  }))
+  const ended = opened.slice(1).map(({ uuid }) => ({ uuid, atMs: newestAtMs, reason: "SlowReader" as const }))
+  await store.saveConnections({ opened, ended })
 }
 
 /** Posts with ids of every size, by three users, of which one has ids that say nothing of the time. */
@@ -163,6 +188,8 @@ export async function goOn(store: Store): Promise<readonly unknown[]> {
     await store.trimMatches(app, { ...trimmed, beforeMs: newestAtMs - 1.6 * dayMs }),
     await store.trimMatches(other, trimmed),
     await store.trimDeadLetters({ ...trimmed, beforeMs: 60 }),
+    await store.endConnections(app, { kind: "all" }, { atMs: newestAtMs + 1, reason: "ForceDisconnect" }),
+    await store.trimConnections({ ...trimmed, beforeMs: newestAtMs + 1, keptMax: 10 }),
   ]
 }
 
@@ -228,6 +255,7 @@ async function readApp(reads: StoreReads, appId: AppId): Promise<unknown> {
   const log = { appId, after: 0 as MatchSeq, limit: 100, bytesMax: 1_000_000 }
   return {
     app: await reads.app(appId),
+    connections: await reads.connectionPage({ appId }, allOlder),
     rules: await reads.rules(appId, allOlder),
     byValue: await reads.rulesByValue(appId, ["cat has:images"]),
     webhooks: await reads.webhooks(appId),

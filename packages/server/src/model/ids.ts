@@ -20,7 +20,19 @@ export type DeadLetterId = Id<"dead letter">
 export type ReplayId = Id<"replay">
 export type AttemptId = Id<"attempt">
 export type TroubleId = Id<"trouble">
-type AnyId = PostId | UserId | AppId | RuleId | WebhookId | LinkId | DeadLetterId | ReplayId | AttemptId | TroubleId
+export type ConnectionId = Id<"connection">
+type AnyId =
+  | PostId
+  | UserId
+  | AppId
+  | RuleId
+  | WebhookId
+  | LinkId
+  | DeadLetterId
+  | ReplayId
+  | AttemptId
+  | TroubleId
+  | ConnectionId
 
 /** Position in an app's match log. 1 is the app's first match; 0 is before it. Free of gaps. */
 export type MatchSeq = number & { readonly [kind]: "match" }

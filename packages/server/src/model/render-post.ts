@@ -36,16 +36,25 @@ export function renderDelivery(
   selection: FieldSelection,
 ): string {
   const omitted = entry.rulesOmitted === undefined ? "" : `,"matching_rules_omitted":${entry.rulesOmitted}`
-  const rules = `"matching_rules":${entry.rulesJson}${omitted}`
-  if (selection.isDefault) return `{"data":${entry.postJson},${rules}}`
+  return lineOf(entry.postJson, selection, `,"matching_rules":${entry.rulesJson}${omitted}`)
+}
+
+/** As `renderDelivery`, of a post that no rule had to match: without `matching_rules`. */
+export function renderPostLine(postJson: string, selection: FieldSelection): string {
+  return lineOf(postJson, selection, "")
+}
+
+/** `end`: the last members, each after a comma. */
+function lineOf(postJson: string, selection: FieldSelection, end: string): string {
+  if (selection.isDefault) return `{"data":${postJson}${end}}`
   const shown = new ShownObjects(selection)
-  const data = shown.takePost(entry.postJson)
+  const data = shown.takePost(postJson)
   const includes = shown.includesJson()
   const errors = shown.missing().map((problem) => problem.toErrorObject())
   const included =
     (includes === undefined ? "" : `,"includes":${includes}`) +
     (errors.length === 0 ? "" : `,"errors":${JSON.stringify(errors)}`)
-  return `{"data":${data}${included},${rules}}`
+  return `{"data":${data}${included}${end}}`
 }
 
 /** Posts of a page, and the included objects. */

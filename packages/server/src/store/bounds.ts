@@ -22,3 +22,12 @@ export const usagePostsMax = 20_000_000
 
 /** Most entries of one post that are read: as many apps. */
 export const matchesOfPostMax = 1_000
+
+/** Stream connections that are kept of an app, open or ended: the newest, and older ones that are open. Ours. */
+export const connectionsKeptMax = 1_000
+
+/**
+ * Ended stream connections that are kept of all apps: those that ended last, and those of the last minute. Ours: some 30 MB,
+ * since a row has at most 300 bytes.
+ */
+export const endedConnectionsMax = 100_000

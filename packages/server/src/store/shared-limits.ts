@@ -6,10 +6,15 @@ import type { AppId } from "../model/ids.ts"
 
 /** A connection that is counted over all processes. */
 export interface CountedConnection {
+  /** A UUID. */
+  readonly id: string
   readonly appId: AppId
   readonly kind: string
-  /** Called when another one, of any process, has taken its place: within a second, or 10 s when hints are lost. */
-  readonly replaced: () => void
+  /**
+   * Called when another connection, to any process, has taken its place, or when its app has ended it: within a second, or
+   * 10 s when hints are lost.
+   */
+  readonly ended: (reason: "replaced" | "forced") => void
 }
 
 /** A bound of uses in a window, which begins with its first use. */

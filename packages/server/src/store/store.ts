@@ -13,6 +13,7 @@
  */
 import type { AppId } from "../model/ids.ts"
 import type { AppReads, AppWrites } from "./port/app-store.ts"
+import type { ConnectionReads, ConnectionWrites } from "./port/connection-store.ts"
 import type { SessionReads, SessionWrites } from "./port/session-store.ts"
 import type { RuleReads, RuleWrites } from "./port/rule-store.ts"
 import type { WebhookReads, WebhookWrites } from "./port/webhook-store.ts"
@@ -37,6 +38,7 @@ export interface StoreReads
   extends
     AppReads,
     SessionReads,
+    ConnectionReads,
     RuleReads,
     WebhookReads,
     LinkReads,
@@ -59,6 +61,7 @@ export interface StoreWrites
   extends
     AppWrites,
     SessionWrites,
+    ConnectionWrites,
     RuleWrites,
     WebhookWrites,
     LinkWrites,
@@ -75,8 +78,8 @@ export interface StoreWrites
     StateWrites {}
 
 /**
- * A change: new matches of these apps, or of any when they are absent; posts or users that were deleted; or a change of apps,
- * rules, webhooks or links.
+ * A change: new matches of these apps, or of any when they are absent (none: posts came that no rule matched); posts or users
+ * that were deleted; or a change of apps, rules, webhooks or links.
  */
 export type StoreChange =
   | { readonly kind: "deletions" }

@@ -33,6 +33,12 @@ export const storedTables = [
     columns: "hash bytea, kind text, app_id bigint, created_at_ms bigint, user_id bigint",
   },
   { name: "ended_sessions", key: "id", columns: "id bytea, expires_at_ms bigint" },
+  {
+    name: "connection_history",
+    key: "id",
+    columns: `id bigint, uuid uuid, app_id bigint, endpoint text, client_ip text, connected_at_ms bigint,
+      disconnected_at_ms bigint, disconnect_reason text`,
+  },
   { name: "rules", key: "id", columns: "id bigint, app_id bigint, value text, tag text" },
   { name: "rule_matches", key: "rule_id", columns: "rule_id bigint, matched bigint, last_matched_at_ms bigint" },
   { name: "rule_changes", key: "seq", columns: "seq bigint, app_id bigint, rule_id bigint, value text, tag text" },

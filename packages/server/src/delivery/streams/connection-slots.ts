@@ -1,4 +1,4 @@
-import type { DisconnectType } from "@sluice/api"
+import type { DisconnectType, StreamEndpoint } from "@sluice/api"
 import type { App } from "../../model/app.ts"
 import type { AppId } from "../../model/ids.ts"
 import { streamRefused } from "../../model/problem.ts"
@@ -10,12 +10,16 @@ const recoveriesPerAppMax = 2
 /** Most readers of an app that watch its matches, such as pages of the console. Ours. */
 const watchesPerAppMax = 10
 
-/** Kind of a connection. Recoveries are counted apart: a client that recovers has a live connection, too. */
-export type ConnectionKind = "live" | "window" | "watch"
+/**
+ * Kind of a connection: the endpoint of a live one. Recoveries (`window`) are counted apart: a client that recovers has a
+ * live connection, too.
+ */
+export type ConnectionKind = StreamEndpoint | "window" | "watch"
 
 /** Slot of one connection of an app. */
 export interface ConnectionSlot {
   readonly kind: ConnectionKind
+  readonly uuid: string
   /** The app's, when the connection was opened. */
   readonly generation: number
   /** Aborted to end the connection, with a `ConnectionEnd` as the reason. */
@@ -44,10 +48,11 @@ export class ConnectionSlots {
     return this.#taken.keys()
   }
 
-  /** Most connections of the kind that an app may have, `liveMax` of live ones, and the effect of another one. */
+  /** Most connections of the kind that an app may have, `liveMax` to an endpoint, and the effect of another one. */
   limitOf(kind: ConnectionKind, liveMax: number): { readonly max: number; readonly replacesOldest: boolean } {
-    const max = { live: liveMax, window: recoveriesPerAppMax, watch: watchesPerAppMax }[kind]
-    return { max, replacesOldest: kind === "live" && this.#over === "replace" }
+    if (kind === "window") return { max: recoveriesPerAppMax, replacesOldest: false }
+    if (kind === "watch") return { max: watchesPerAppMax, replacesOldest: false }
+    return { max: liveMax, replacesOldest: this.#over === "replace" }
   }
 
   /** True when the app has as many connections of the kind as it may. */
@@ -56,10 +61,14 @@ export class ConnectionSlots {
   }
 
   /** Takes a slot. Throws a `Problem`, 429, when there is none. */
-  take({ id, generation }: Pick<App, "id" | "generation">, kind: ConnectionKind, liveMax: number): ConnectionSlot {
-    if (this.limitOf(kind, liveMax).replacesOldest && this.isFull(id, kind, liveMax)) this.#replaceOldest(id)
+  take(
+    { id, generation }: Pick<App, "id" | "generation">,
+    { kind, uuid, liveMax }: { readonly kind: ConnectionKind; readonly uuid: string; readonly liveMax: number },
+  ): ConnectionSlot {
+    if (this.limitOf(kind, liveMax).replacesOldest && this.isFull(id, kind, liveMax)) this.#replaceOldest(id, kind)
     if (this.isFull(id, kind, liveMax)) throw streamRefused("TooManyConnections")
-    const slot: ConnectionSlot = { kind, generation, ended: new AbortController(), released: Promise.withResolvers() }
+    const [ended, released] = [new AbortController(), Promise.withResolvers<void>()]
+    const slot: ConnectionSlot = { kind, uuid, generation, ended, released }
     this.#taken.set(id, (this.#taken.get(id) ?? new Set()).add(slot))
     return slot
   }
@@ -81,9 +90,15 @@ export class ConnectionSlots {
     }
   }
 
-  /** Ends a connection, because another process has opened one in its place. */
-  endReplaced(appId: AppId, slot: ConnectionSlot): void {
-    this.#end(appId, slot, "replaced")
+  /** Ends a connection, because another process has opened one in its place, or because its app has ended it. */
+  end(appId: AppId, slot: ConnectionSlot, reason: "replaced" | "forced"): void {
+    this.#end(appId, slot, reason)
+  }
+
+  /** Ends the app's connections with these UUIDs, as far as they are to this process, because the app has ended them. */
+  endForced(appId: AppId, uuids: readonly string[]): void {
+    const named = new Set(uuids)
+    for (const slot of this.#taken.get(appId) ?? []) if (named.has(slot.uuid)) this.#end(appId, slot, "forced")
   }
 
   /** Ends the app's connections with this message, and returns how many there were. */
@@ -105,8 +120,8 @@ export class ConnectionSlots {
   }
 
   /** For clients that leave their connection open and reconnect. A recovery ends by itself. */
-  #replaceOldest(appId: AppId): void {
-    const [oldest] = this.#of(appId, "live")
+  #replaceOldest(appId: AppId, kind: ConnectionKind): void {
+    const [oldest] = this.#of(appId, kind)
     if (oldest !== undefined) this.#end(appId, oldest, "replaced")
   }
 

@@ -10,9 +10,8 @@
  *
  * Source: RFC 9112, 7.1.
  */
-import type { MatchEntry } from "../../model/match.ts"
 import { asciiText } from "../../model/render-post.ts"
-import type { LineFormat } from "./line-format.ts"
+import type { LineFormat, StreamRecord } from "./line-format.ts"
 
 /** A part of a buffer: a chunk of a response, or several side by side. */
 export interface Chunk {
@@ -26,7 +25,7 @@ export interface Chunk {
 const rendered = Symbol("rendered")
 
 /** An entry that may have been rendered. Connections that share the entry share its chunk. */
-type RenderedEntry = MatchEntry & { [rendered]?: Chunk & { readonly format: LineFormat } }
+type RenderedEntry = StreamRecord & { [rendered]?: Chunk & { readonly format: LineFormat } }
 
 /**
  * The chunk of the record of `entries[at]`; `undefined` when the entry is damaged. Renders those after it too, of at

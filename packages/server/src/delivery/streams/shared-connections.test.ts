@@ -5,6 +5,8 @@ import { afterEach, beforeEach, expect, test } from "vitest"
 import { ConnectionShares } from "../../store/cluster/connection/connection-shares.ts"
 import { defaultSelection } from "../../model/field-selection.ts"
 import type { Events } from "../../runtime/events/events.ts"
+import { createSnowflakes } from "../../runtime/snowflakes.ts"
+import { systemRandom } from "../../runtime/random.ts"
 import { systemClock } from "../../runtime/clock.ts"
 import { openClusterStore } from "../../store/cluster/serving/cluster-store.ts"
 import type { ClusterSettings } from "../../store/cluster/connection/connections.ts"
@@ -13,7 +15,7 @@ import { listenForHints } from "../../store/cluster/serving/hints.ts"
 import { ClusterLeases } from "../../store/cluster/serving/leases.ts"
 import { createTestDatabase, type TestDatabase } from "../../store/cluster/connection/postgres.testing.ts"
 import { ClusterLimits } from "../../store/cluster/nouns/shared-limits.ts"
-import { anApp, app, aRule } from "../../store/contract/fixtures.ts"
+import { allOlder, anApp, app, aRule } from "../../store/contract/fixtures.ts"
 import { deliveryFormat } from "./line-format.ts"
 import { createStreamConnections, type StreamConnections } from "./stream-connections.ts"
 
@@ -46,7 +48,7 @@ afterEach(async () => {
 })
 
 const part = { kind: "live", backfillMinutes: 0 } as const
-const options = { part, format: deliveryFormat(defaultSelection) }
+const options = { part, format: deliveryFormat(defaultSelection), clientIp: "127.0.0.1" }
 const events = new Proxy({} as Events, { get: () => () => undefined })
 
 async function begin(
@@ -91,6 +93,7 @@ async function begin(
     events,
     limitsOf: () => ({ connectionsMax: connectionsPerAppMax }),
     usage: { count: () => undefined, isCapped: async () => false },
+    snowflakes: createSnowflakes(systemClock, systemRandom),
     connectionsOver,
     stalledMsMax: 30_000,
     matchRetentionMs: 3_600_000,
@@ -175,3 +178,22 @@ test("connections to a process that has died count no longer, and again when it 
     database.rows("SELECT count(*) AS count FROM stream_connections GROUP BY process")
   await expect.poll(ofProcesses, { timeout: 15_000 }).toEqual([{ count: 2 }, { count: 2 }])
 }, 60_000)
+
+test("connections of a process that was only stopped are listed again, unless their app has ended them", async () => {
+  const [stopped, living] = [await begin("stopped", "refuse"), await begin("living", "refuse")]
+  const [kept, forced] = [await stopped.connect(), await stopped.connect()]
+  const listed = async (): Promise<readonly unknown[]> => {
+    const connections = await living.streams.list({ appId: app }, allOlder)
+    return connections.map(({ ended }) => ended?.reason)
+  }
+  await expect.poll(listed).toEqual([undefined, undefined])
+  const goOn = stopped.stop()
+  const lost = "UpstreamUncleanDisconnect"
+  await expect.poll(listed, { timeout: 30_000 }).toEqual([lost, lost])
+  const newest = "(SELECT max(id) FROM connection_history)"
+  // As if the app had ended it just before it was noted as lost.
+  await database.run(`UPDATE connection_history SET disconnect_reason = 'ForceDisconnect' WHERE id = ${newest}`)
+  goOn()
+  await expect.poll(listed, { timeout: 15_000 }).toEqual(["ForceDisconnect", undefined])
+  await expect.poll(() => [kept.hasEnded(), forced.hasEnded()], { timeout: 15_000 }).toEqual([false, true])
+}, 90_000)

@@ -1,45 +1,35 @@
 /**
- * One reader of a match log, over an HTTP response that does not end.
+ * One reader of a source, such as a match log, over an HTTP response that does not end.
  *
- *     follow the log ─► write the matches ─► room left? ── yes ─► read on
+ *     read the source ─► write the records ─► room left? ── yes ─► read on
  *            ▲                                        └── no ──► drop the rest of the batch, wait for room
  *            └──────────── from the last one written ───────────────────┘      └─ too long: disconnect
  *
  * With an end, as in a recovery, the same loop ends there, and so does the response, without a message.
  *
- * There is no queue here: a client that reads slowly slows the reading of the log, and entries that found no room are
+ * There is no queue here: a client that reads slowly slows the reading of the source, and entries that found no room are
  * read again. So a connection buffers what its socket buffers and nothing else, however far it is behind.
  *
  * Source: docs.x.com, "Consuming streaming data" and "Handling disconnections".
  */
 import type { ServerResponse } from "node:http"
 import { keepAliveMs, type DisconnectType } from "@sluice/api"
-import type { AppId, MatchSeq, PostId } from "../../model/ids.ts"
-import type { MatchEntry } from "../../model/match.ts"
+import { lostReason, type DisconnectReason } from "../../model/connection.ts"
+import type { AppId, PostId } from "../../model/ids.ts"
 import { streamEnded, usageCapped, type Problem } from "../../model/problem.ts"
 import type { Clock } from "../../runtime/clock.ts"
 import type { Events, StreamEnd } from "../../runtime/events/events.ts"
-import { follow } from "../../store/follow.ts"
-import type { Store } from "../../store/store.ts"
-import type { LineFormat } from "./line-format.ts"
+import type { StreamRecord } from "./line-format.ts"
+import type { StreamSource } from "./stream-source.ts"
 import { StreamWriter } from "./stream-writer.ts"
-
-/** Matches read at a time: about what a socket takes in at once. Ours. */
-const batchMax = 128
 
 /** Longest that a client has to read the disconnect message. Ours. */
 const disconnectMsMax = 1_000
 
 const secondMs = 1_000
 
-/** Which part of an app's log a connection serves, and what it shows of it. */
-export interface StreamSpan {
-  readonly appId: AppId
-  /** Exclusive. */
-  readonly after: MatchSeq
-  /** Inclusive. Absent: there is no end. */
-  readonly upTo?: MatchSeq
-  readonly format: LineFormat
+/** The bounds of a connection, and what it counts. */
+export interface StreamBounds {
   /** Absent: as fast as the client reads. */
   readonly postsPerSecondMax?: number
   /** Absent: what is sent does not count as usage. */
@@ -47,28 +37,35 @@ export interface StreamSpan {
 }
 
 /** The usage of the app of a stream. */
-export interface UsedByStream {
+interface UsedByStream {
   count(postIds: Iterable<PostId>): void
   /** Whether the app may get no more posts in this month. */
   isCapped(): Promise<boolean>
 }
 
+/** A source, and the app and the bounds of the connection that it is for. */
+interface BoundedSource {
+  readonly appId: AppId
+  readonly source: StreamSource
+  readonly bounds: StreamBounds
+}
+
 /**
- * Serves a part of an app's log until its end, or until the client leaves, stalls for `stalledMsMax`, something fails
- * or `ended` is aborted, by a `ConnectionEnd`. After the last three the client gets X's disconnect message, as far as it
- * reads it. Returns what ended the connection, and how many matches were written.
+ * Serves a source until its end, or until the client leaves, stalls for `stalledMsMax`, something fails or `ended` is
+ * aborted, by a `ConnectionEnd`. After the last three the client gets X's disconnect message, as far as it reads it.
+ * Returns what ended the connection, and how many records were written.
  */
 export async function serveStream(
-  deps: { store: Store; clock: Clock; events: Events; stalledMsMax: number },
-  from: StreamSpan,
+  deps: { clock: Clock; events: Events; stalledMsMax: number },
+  { appId, source, bounds }: BoundedSource,
   response: ServerResponse,
   ended: AbortSignal,
-): Promise<{ reason: StreamEnd; delivered: number }> {
+): Promise<{ reason: StreamEnd; disconnectReason: DisconnectReason; delivered: number }> {
   const ending = endingOf(response, ended)
-  const writer = new StreamWriter(response, deps, from.format, { hasEnd: from.upTo !== undefined })
+  const writer = new StreamWriter(response, deps, source.format, source)
   const keepingAlive = keepAlive(writer, deps.clock, ending.signal)
   try {
-    await writeMatches(deps, from, writer, ending)
+    await writeRecords(deps, { appId, source, bounds }, writer, ending)
   } catch (error) {
     deps.events.failed({ where: "stream connection", error })
     ending.abort("failed" satisfies StreamEnd)
@@ -83,64 +80,47 @@ export async function serveStream(
     // Bytes in the socket's buffer are part of the recovery, so there is as much time for them as for the rest.
     await writer.end("", deps.stalledMsMax, ended)
   } else if (end === "usage-cap") {
-    await writer.end(lastLine(usageCapped(from.appId)), disconnectMsMax)
+    await writer.end(lastLine(usageCapped(appId)), disconnectMsMax)
   } else if (end !== "client") {
     await writer.end(disconnectMessage(disconnectTypes[end]), disconnectMsMax)
   }
-  return { reason, delivered: writer.delivered }
+  return { reason, disconnectReason: disconnectReasonOf(end), delivered: writer.delivered }
 }
 
-/**
- * Writes matches until the connection ends. Throws when retention has deleted the match that was to be written next: a
- * client that is disconnected reconnects and finds out what is left; one that is not would never know.
- */
-async function writeMatches(
-  { store, clock, stalledMsMax }: { store: Store; clock: Clock; stalledMsMax: number },
-  { appId, after, upTo, format, postsPerSecondMax, used }: StreamSpan,
+/** Writes records until the connection ends. Throws what the source throws. */
+async function writeRecords(
+  { clock, stalledMsMax }: { clock: Clock; stalledMsMax: number },
+  { source, bounds: { postsPerSecondMax, used } }: BoundedSource,
   writer: StreamWriter,
   ending: AbortController,
 ): Promise<void> {
-  const { shape } = format
   const pace = new StreamPace(clock, postsPerSecondMax)
-  let written = after
   while (!ending.signal.aborted) {
     await pace.room(ending.signal)
-    const span = { appId, after: written, ...(upTo !== undefined && { upTo }), shape }
     let isAtEnd = true
-    for await (const entries of follow(store, clock, { ...span, batchMax }, ending.signal)) {
-      refuseGap(written, entries)
-      const before = written
-      written = writer.write(pace.left < entries.length ? entries.slice(0, pace.left) : entries) ?? written
-      const sent = entries.slice(0, written - before)
-      pace.note(sent.length)
-      used?.count(sent.filter(({ postJson }) => postJson !== undefined).map(({ postId }) => postId))
+    for await (const batch of source.read(ending.signal)) {
+      const count = writer.write(pace.left < batch.length ? batch.slice(0, pace.left) : batch)
+      source.take(batch, count)
+      pace.note(count)
+      used?.count(wholePosts(batch.slice(0, count)))
       if ((await used?.isCapped()) === true) ending.abort("usage-cap" satisfies StreamEnd)
-      // Entries that were left out are read again: only the log, never the writer, says what is missing.
-      isAtEnd = written === entries.at(-1)?.seq && !writer.isFull
+      // Records that were left out are read again: only the source, never the writer, says what is missing.
+      isAtEnd = count === batch.length && !writer.isFull
       if (!isAtEnd) break
     }
     if (writer.hasLeft) ending.abort("client" satisfies StreamEnd)
     if (writer.isFull) {
       const hasDrained = await writer.hasDrained(stalledMsMax, ending.signal)
       if (!hasDrained) ending.abort("slow-reader" satisfies StreamEnd)
-    } else if (isAtEnd && upTo !== undefined && !ending.signal.aborted) {
-      if (written < upTo) throw missing(written + 1, upTo)
+    } else if (isAtEnd && source.hasEnd && !ending.signal.aborted) {
+      source.requireEnd()
       ending.abort("finished" satisfies StreamEnd)
     }
   }
 }
 
-/** A log has no gaps but those that retention makes. */
-function refuseGap(written: MatchSeq, entries: readonly MatchEntry[]): void {
-  let expected = written + 1
-  for (const { seq } of entries) {
-    if (seq !== expected) throw missing(expected, seq - 1)
-    expected += 1
-  }
-}
-
-function missing(from: number, to: number): Error {
-  return new Error(`retention took the matches from ${from} to ${to} before they were read`)
+function wholePosts(records: readonly StreamRecord[]): readonly PostId[] {
+  return records.filter(({ postJson }) => postJson !== undefined).map(({ postId }) => postId)
 }
 
 /** Writes a keep-alive whenever nothing was written for `keepAliveMs`. */
@@ -153,7 +133,7 @@ async function keepAlive(writer: StreamWriter, clock: Clock, signal: AbortSignal
 }
 
 /** Why a connection is ended from outside, as the reason of its signal. */
-export type ConnectionEnd = Extract<StreamEnd, "credentials" | "replaced" | "shutdown"> | EndOnDemand
+export type ConnectionEnd = Extract<StreamEnd, "credentials" | "replaced" | "forced" | "shutdown"> | EndOnDemand
 
 /** An end that the app asked for, with the message that it asked for; `none`: the connection is cut without one. */
 interface EndOnDemand {
@@ -211,9 +191,18 @@ const disconnectTypes = {
   shutdown: "OperationalDisconnect",
   credentials: "OperationalDisconnect",
   replaced: "OperationalDisconnect",
+  forced: "ForceDisconnect",
   "slow-reader": "SlowReader",
   failed: "InternalError",
 } as const satisfies Record<Exclude<StreamEnd, "client" | "finished" | "on-demand" | "usage-cap">, DisconnectType>
+
+/** How a connection's history calls its end. */
+export function disconnectReasonOf(end: Exclude<StreamEnd, "on-demand"> | EndOnDemand): DisconnectReason {
+  if (typeof end !== "string") return end.disconnectType === "none" ? lostReason : end.disconnectType
+  if (end === "client") return "ClientDisconnected"
+  if (end === "usage-cap") return "UsageCapExceeded"
+  return end === "finished" ? "Completed" : disconnectTypes[end]
+}
 
 /** X's disconnect message. Source: docs.x.com, "Handling disconnections". */
 function disconnectMessage(disconnectType: DisconnectType): string {

@@ -43,7 +43,7 @@ test("new connections replace the oldest where that is configured, and a recover
   await harness.streams.close()
   harness.streams = harness.streamsOver(harness.store, 2, 3_600_000, "replace")
   const part = { kind: "window", startMs: harness.clock.nowMs() - 1 } as const
-  await harness.streams.open(harness.credentials, { part, format: deliveryFormat(defaultSelection) })
+  await harness.streams.open(harness.credentials, { part, format: deliveryFormat(defaultSelection), clientIp: "::1" })
   const clients: Client[] = []
   for (let count = 0; count < 5; count += 1) clients.push(await harness.connectClient())
   await expect.poll(() => clients.map(({ isEnded }) => isEnded)).toEqual([true, true, true, false, false])

@@ -4,25 +4,27 @@
  * A connection belongs to the credentials that it was opened with and ends with them: `control-watch.ts` notices when
  * they change. When several processes share the store, an app's connections to all of them are counted.
  */
+import { randomUUID } from "node:crypto"
 import type { ServerResponse } from "node:http"
 import type { DisconnectType } from "@sluice/api"
 import type { App } from "../../model/app.ts"
-import { instant } from "../../model/date-time.ts"
-import type { AppId, MatchSeq, PostId } from "../../model/ids.ts"
-import { invalidRequest, streamRefused } from "../../model/problem.ts"
+import type { StreamConnection } from "../../model/connection.ts"
+import type { AppId, ConnectionId, PostId } from "../../model/ids.ts"
+import { streamRefused } from "../../model/problem.ts"
 import type { Clock } from "../../runtime/clock.ts"
 import type { Events } from "../../runtime/events/events.ts"
+import type { Snowflakes } from "../../runtime/snowflakes.ts"
+import type { KeysetRange } from "../../store/keyset-range.ts"
+import type { ConnectionFilter, ConnectionSelector } from "../../store/port/connection-store.ts"
 import type { SharedLimits } from "../../store/shared-limits.ts"
 import type { Store } from "../../store/store.ts"
 import { ControlWatch } from "../control-watch.ts"
+import { ConnectionHistory } from "./connection-history.ts"
 import { ConnectionSlots, type ConnectionSlot } from "./connection-slots.ts"
 import type { LineFormat } from "./line-format.ts"
-import { serveStream, type ConnectionEnd, type StreamSpan, type UsedByStream } from "./stream-connection.ts"
-
-const minuteMs = 60_000
-
-/** Oldest time that a recovery may begin with. Source: docs.x.com, "Recovery and redundancy". */
-const recoveryAgeMsMax = 24 * 60 * minuteMs
+import { serveStream, type ConnectionEnd, type StreamBounds } from "./stream-connection.ts"
+import { checkWindow, createStreamSources, kindOf, needsRules, type StreamPart } from "./stream-parts.ts"
+import type { StreamSource } from "./stream-source.ts"
 
 /** A slot that is reserved for one connection. */
 interface ReservedConnection {
@@ -33,29 +35,27 @@ interface ReservedConnection {
   run(response: ServerResponse): Promise<void>
 }
 
-/** Which part of its log an app requests. */
-export type StreamPart =
-  /** From the next match on, or from `backfillMinutes` ago. */
-  | { readonly kind: "live"; readonly backfillMinutes: number }
-  /** Matches of `startMs` or later and before `endMs`, or until now; a recovery. */
-  | { readonly kind: "window"; readonly startMs: number; readonly endMs?: number }
-  /** From after a position, or from the newest `recent` matches, on; of what is still stored. Needs no rules. */
-  | { readonly kind: "watch"; readonly after?: MatchSeq; readonly recent: number }
-
-/** The filtered streams. */
+/** The filtered streams and the samples. */
 export interface StreamConnections {
   /**
-   * Reserves a slot for a connection. Throws a `Problem`: 409 when the app has no rules, 429 when it has as many
+   * Reserves a slot for a connection from `clientIp`. Throws a `Problem`: 409 when the app has no rules, 429 when it has as many
    * connections of the kind as it may (unless the oldest is to be replaced), 400 for a window that cannot be recovered.
    * Rules that are deleted later leave the connection open. When the app is revoked or gets other credentials than in
    * `app`, its slot is released at once and its client is disconnected.
    */
   open(
     app: Pick<App, "id" | "generation" | "limits">,
-    options: { readonly part: StreamPart; readonly format: LineFormat },
+    options: { readonly part: StreamPart; readonly format: LineFormat; readonly clientIp: string },
   ): Promise<ReservedConnection>
   /** Slots taken now. */
   readonly count: number
+  /** Connections of an app to any process, the newest first: of the last 7 days, at most 1,000. */
+  list(filter: ConnectionFilter, range: KeysetRange<ConnectionId>): Promise<readonly StreamConnection[]>
+  /**
+   * Ends open connections of an app to any process, with X's disconnect message. Returns their UUIDs. Their places are free at
+   * once; connections to another process end within a second.
+   */
+  end(appId: AppId, selector: ConnectionSelector): Promise<readonly string[]>
   /**
    * Ends the app's connections with this disconnect message, or (`none`) cuts them without one; their slots are released
    * at once. Returns how many there were.
@@ -90,6 +90,7 @@ interface StreamConnectionsDeps {
   readonly limitsOf: (app: Pick<App, "limits">) => StreamLimits
   /** Counts the posts that apps get, but those that they watch. */
   readonly usage: StreamUsage
+  readonly snowflakes: Snowflakes
   /** Effect of a live connection over the limit: it is refused, or replaces the app's oldest, which is ended. */
   readonly connectionsOver: "refuse" | "replace"
   /** Longest that a client may leave what was sent unread. */
@@ -103,7 +104,10 @@ export function createStreamConnections(deps: StreamConnectionsDeps): StreamConn
   const { store, sharedLimits, clock, events, matchRetentionMs } = deps
   const slots = new ConnectionSlots(deps)
   const running = new Set<Promise<void>>()
+  const history = new ConnectionHistory({ ...deps, isShared: sharedLimits !== undefined })
+  const sourceOf = createStreamSources(deps)
   const closing = new AbortController()
+  const keepingHistory = history.run(closing.signal)
   const watching = new ControlWatch("stream connections", endAllOutdated, deps).run(closing.signal)
 
   async function endOutdated(appId: AppId): Promise<void> {
@@ -120,87 +124,91 @@ export function createStreamConnections(deps: StreamConnectionsDeps): StreamConn
   /** Counts it among those of all processes. Throws a `Problem`, 429, when the app has as many as it may. */
   async function countEverywhere(appId: AppId, slot: ConnectionSlot, liveMax: number): Promise<void> {
     if (sharedLimits === undefined) return
-    const { kind } = slot
-    const replaced = (): void => slots.endReplaced(appId, slot)
-    const release = await sharedLimits.countConnection({ appId, kind, replaced }, slots.limitOf(kind, liveMax))
+    const { kind, uuid: id } = slot
+    const ended = (reason: "replaced" | "forced"): void => slots.end(appId, slot, reason)
+    const release = await sharedLimits.countConnection({ id, appId, kind, ended }, slots.limitOf(kind, liveMax))
     if (release === undefined) throw streamRefused("TooManyConnections")
     void slot.released.promise.then(release)
   }
 
-  async function serve(response: ServerResponse, from: StreamSpan, slot: ConnectionSlot): Promise<void> {
-    const { appId } = from
+  async function serve(
+    response: ServerResponse,
+    {
+      appId,
+      source,
+      bounds,
+      slot,
+    }: {
+      readonly appId: AppId
+      readonly source: StreamSource
+      readonly bounds: StreamBounds
+      readonly slot: ConnectionSlot
+    },
+  ): Promise<void> {
     const release = (): void => slots.release(appId, slot)
     // A client that has left may connect again at once, though this connection may still wait for a read of the store.
     response.once("close", release)
     events.streamOpened({ appId })
     try {
-      const ended = await serveStream(deps, from, response, slot.ended.signal)
+      const { disconnectReason, ...ended } = await serveStream(
+        deps,
+        { appId, source, bounds },
+        response,
+        slot.ended.signal,
+      )
+      history.ended(slot.uuid, disconnectReason)
       events.streamClosed({ appId, ...ended })
     } finally {
+      history.ended(slot.uuid, "InternalError")
       release()
     }
   }
 
-  async function spanOf(appId: AppId, part: StreamPart): Promise<{ after: MatchSeq; upTo?: MatchSeq }> {
-    if (part.kind === "window") {
-      const { startMs, endMs } = part
-      const after = await store.positionAt(appId, startMs)
-      return { after, upTo: await (endMs === undefined ? store.head(appId) : store.positionAt(appId, endMs)) }
-    }
-    if (part.kind === "watch") return { after: await watchedAfter(appId, part) }
-    const { backfillMinutes } = part
-    return backfillMinutes > 0
-      ? { after: await store.positionAt(appId, clock.nowMs() - backfillMinutes * minuteMs) }
-      : { after: await store.head(appId) }
-  }
-
-  /**
-   * Not before the oldest match that retention has left: that would be a gap. Not beyond the head either: positions
-   * there are to come.
-   */
-  async function watchedAfter(
-    appId: AppId,
-    { after, recent }: Extract<StreamPart, { kind: "watch" }>,
-  ): Promise<MatchSeq> {
-    const head = await store.head(appId)
-    const trimmedTo = (await store.trimmed(appId))?.to ?? 0
-    return Math.max(trimmedTo, Math.min(head, after ?? head - recent)) as MatchSeq
-  }
-
   return {
-    async open(app, { part, format }) {
+    async open(app, { part, format, clientIp }) {
       const { id: appId } = app
       const { connectionsMax, postsPerSecondMax } = deps.limitsOf(app)
+      const [kind, uuid] = [kindOf(part), randomUUID()]
       if (part.kind === "window") checkWindow(part, clock.nowMs(), matchRetentionMs)
-      if (part.kind !== "watch" && (await store.ruleCount(appId)) === 0) throw streamRefused("RuleConfigurationIssue")
+      if (needsRules(part) && (await store.ruleCount(appId)) === 0) throw streamRefused("RuleConfigurationIssue")
       // Its slots may belong to credentials that are gone, which the watch has not noticed yet.
-      if (slots.isFull(appId, part.kind, connectionsMax)) await endOutdated(appId)
+      if (slots.isFull(appId, kind, connectionsMax)) await endOutdated(appId)
       // Nothing is awaited between counting and taking, so connections that open together are counted too.
-      const slot = slots.take(app, part.kind, connectionsMax)
+      const slot = slots.take(app, { kind, uuid, liveMax: connectionsMax })
       if (closing.signal.aborted) slot.ended.abort("shutdown" satisfies ConnectionEnd)
-      let span: { after: MatchSeq; upTo?: MatchSeq }
+      let source: StreamSource
       try {
         await countEverywhere(appId, slot, connectionsMax)
-        span = await spanOf(appId, part)
+        const noting = history.opened({ uuid, appId, kind, clientIp })
+        source = await sourceOf(appId, part, format)
         // These credentials may have been revoked since the request was authenticated.
         await endOutdated(appId)
+        await noting
       } catch (error) {
+        history.ended(uuid, "InternalError")
         slots.release(appId, slot)
         throw error
       }
       // A recovery is as fast as its client, and what is watched is no part of X's API.
-      const bounds = {
-        ...(part.kind === "live" && postsPerSecondMax !== undefined && { postsPerSecondMax }),
+      const bounds: StreamBounds = {
+        ...((part.kind === "live" || part.kind === "sample") &&
+          postsPerSecondMax !== undefined && { postsPerSecondMax }),
         ...(part.kind !== "watch" && { used: usedBy(deps.usage, app) }),
       }
       return {
         async run(response) {
-          const serving = serve(response, { appId, ...span, ...bounds, format }, slot)
+          const serving = serve(response, { appId, source, bounds, slot })
           running.add(serving)
           await serving
           running.delete(serving)
         },
       }
+    },
+    list: (filter, range) => history.page(filter, range),
+    async end(appId, selector) {
+      const uuids = await history.forced(appId, selector)
+      slots.endForced(appId, uuids)
+      return uuids
     },
     get count() {
       return slots.count
@@ -209,32 +217,13 @@ export function createStreamConnections(deps: StreamConnectionsDeps): StreamConn
     async close() {
       closing.abort()
       slots.endAll()
-      await Promise.all([watching, ...running])
+      await Promise.all([watching, keepingHistory, ...running])
+      await history.settled()
     },
   }
 }
 
 /** Counts what a stream of an app has sent. */
-function usedBy(usage: StreamUsage, app: Pick<App, "id" | "limits">): UsedByStream {
+function usedBy(usage: StreamUsage, app: Pick<App, "id" | "limits">): NonNullable<StreamBounds["used"]> {
   return { count: (postIds) => usage.count(app.id, postIds), isCapped: () => usage.isCapped(app) }
-}
-
-/** Throws a `Problem`, 400, for a window that cannot be recovered. */
-function checkWindow(
-  { startMs, endMs }: Extract<StreamPart, { kind: "window" }>,
-  nowMs: number,
-  matchRetentionMs: number,
-): void {
-  const ageMsMax = Math.min(recoveryAgeMsMax, matchRetentionMs)
-  const given = (name: string, atMs: number): Record<string, string[]> => ({
-    [name]: [instant(atMs)],
-  })
-  if (startMs < nowMs - ageMsMax) {
-    const hours = ageMsMax / (60 * minuteMs)
-    throw invalidRequest(`\`start_time\` is more than ${hours} hours ago`, given("start_time", startMs))
-  }
-  if (startMs > nowMs) throw invalidRequest("`start_time` is in the future", given("start_time", startMs))
-  if (endMs !== undefined && endMs <= startMs) {
-    throw invalidRequest("`end_time` is not after `start_time`", given("end_time", endMs))
-  }
 }

@@ -6,12 +6,15 @@ import { defaultSelection } from "../../model/field-selection.ts"
 import type { AppId, PostId, RuleId } from "../../model/ids.ts"
 import { Problem } from "../../model/problem.ts"
 import type { Events } from "../../runtime/events/events.ts"
+import { createSnowflakes } from "../../runtime/snowflakes.ts"
+import { systemRandom } from "../../runtime/random.ts"
 import { createManualClock, type ManualClock } from "../../runtime/manual-clock.testing.ts"
 import { anApp } from "../../store/contract/fixtures.ts"
 import { openTestedStore } from "../../store/tested-store.testing.ts"
 import type { Store } from "../../store/store.ts"
 import { deliveryFormat, type LineFormat } from "./line-format.ts"
-import { createStreamConnections, type StreamConnections, type StreamPart } from "./stream-connections.ts"
+import { createStreamConnections, type StreamConnections } from "./stream-connections.ts"
+import type { StreamPart } from "./stream-parts.ts"
 import { temporaryDirectory } from "../../../../../test/support/temporary-directory.testing.ts"
 
 /** The app whose stream is read. */
@@ -45,7 +48,7 @@ class StreamHarness {
   mayRun: Promise<void> = Promise.resolve()
   /** Credentials of the next connection. */
   credentials!: App
-  nextOptions!: { part: StreamPart; format: LineFormat }
+  nextOptions!: { part: StreamPart; format: LineFormat; clientIp: string }
   #server!: Server
 
   /** Serves the streams of a new store, until the function that it returns is called. */
@@ -60,7 +63,11 @@ class StreamHarness {
     this.reported = []
     this.responses = []
     this.mayRun = Promise.resolve()
-    this.nextOptions = { part: { kind: "live", backfillMinutes: 0 }, format: deliveryFormat(defaultSelection) }
+    this.nextOptions = {
+      part: { kind: "live", backfillMinutes: 0 },
+      format: deliveryFormat(defaultSelection),
+      clientIp: "127.0.0.1",
+    }
     this.streams = this.streamsOver(this.store, 2)
     this.#server = createServer((_, response) => {
       this.responses.push(response)
@@ -97,6 +104,7 @@ class StreamHarness {
       events,
       limitsOf: () => ({ connectionsMax: connectionsPerAppMax }),
       usage: { count: () => undefined, isCapped: async () => false },
+      snowflakes: createSnowflakes(clock, systemRandom),
       connectionsOver,
       stalledMsMax,
       matchRetentionMs,

@@ -46,6 +46,7 @@ test("a match shows the requested fields", async () => {
   harness.nextOptions = {
     part: { kind: "live", backfillMinutes: 0 },
     format: deliveryFormat(parseSelection({ "tweet.fields": "lang" })),
+    clientIp: "127.0.0.1",
   }
   const client = await harness.connectClient()
   await harness.append([1])

@@ -19,7 +19,7 @@ const hourMs = 3_600_000
 
 function recover(startMs: number, endMs?: number): void {
   const part = { kind: "window", startMs, ...(endMs !== undefined && { endMs }) } as const
-  harness.nextOptions = { part, format: deliveryFormat(defaultSelection) }
+  harness.nextOptions = { part, format: deliveryFormat(defaultSelection), clientIp: "127.0.0.1" }
 }
 
 const isOver = (client: Client): Promise<void> => expect.poll(() => client.isEnded).toBe(true)
@@ -128,6 +128,7 @@ test("a recovery has its own slot in addition to the live connections, and an ap
   const options = {
     part: { kind: "window", startMs: harness.clock.nowMs() - 1 },
     format: deliveryFormat(defaultSelection),
+    clientIp: "127.0.0.1",
   } as const
   await harness.streams.open(harness.credentials, options)
   await harness.streams.open(harness.credentials, options)

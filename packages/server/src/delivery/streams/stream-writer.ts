@@ -9,11 +9,9 @@
  * Source: docs.x.com, "Consuming streaming data"; a recorded response of X; observed clients.
  */
 import type { ServerResponse } from "node:http"
-import type { MatchSeq } from "../../model/ids.ts"
-import type { MatchEntry } from "../../model/match.ts"
 import type { Clock } from "../../runtime/clock.ts"
 import type { Events } from "../../runtime/events/events.ts"
-import type { LineFormat } from "./line-format.ts"
+import type { LineFormat, StreamRecord } from "./line-format.ts"
 import { chunkText, contentOf, joined, recordChunk, type Chunk } from "./record-chunks.ts"
 
 const keepAliveText = Buffer.from(chunkText("\r\n"), "latin1")
@@ -47,7 +45,7 @@ export class StreamWriter {
     response.flushHeaders()
   }
 
-  /** Matches written. */
+  /** Records written. */
   get delivered(): number {
     return this.#delivered
   }
@@ -69,17 +67,17 @@ export class StreamWriter {
   }
 
   /**
-   * Writes entries as long as there is room, and returns the position of the last one written. Absent when none was, as
-   * when the client has left. A damaged one is reported and left out: it does not keep the others from the client. So is a deleted one, without a report.
+   * Writes entries as long as there is room, and returns how many: none when the client has left. A damaged one is reported
+   * and left out, as if written: it does not keep the others from the client. So is a deleted one, without a report.
    */
-  write(entries: readonly MatchEntry[]): MatchSeq | undefined {
-    let last: MatchSeq | undefined
+  write(entries: readonly StreamRecord[]): number {
+    let count = 0
     let run: Chunk | undefined
     let room = this.#roomBytes
     this.#inOneCall(() => {
       for (let at = 0; at < entries.length && room > 0; at += 1) {
-        const { seq, postId, isDeleted = false } = entries[at] as MatchEntry
-        last = seq
+        const { postId, isDeleted = false } = entries[at] as StreamRecord
+        count += 1
         if (isDeleted) continue
         const chunk = recordChunk(entries, at, this.#format, room)
         if (chunk === undefined) {
@@ -95,7 +93,7 @@ export class StreamWriter {
       }
       if (run !== undefined) this.#writeChunk(run)
     })
-    return last
+    return count
   }
 
   /** Writes a keep-alive, unless the client has unread matches: it needs none. */

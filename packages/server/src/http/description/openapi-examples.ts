@@ -90,6 +90,17 @@ const deadLetter = {
   dead_lettered_at: "2026-03-14T20:04:00.000Z",
 }
 
+const connectionUuid = "5f0f6f0a-3c52-4c7a-9d0b-6a1f0c1e2d3b"
+
+const connections = {
+  data: [{ id: connectionUuid, endpoint_name: "filtered_stream", connected_at: at, client_ip: "192.0.2.7" }],
+  meta: { result_count: 1 },
+}
+
+const endedConnections = {
+  data: { successful_kills: 1, failed_kills: 0, results: [{ uuid: connectionUuid, success: true }] },
+}
+
 const trouble = {
   id: "1990004210000004040",
   kind: "responses",
@@ -186,6 +197,12 @@ const examples: Readonly<Record<string, OperationExamples>> = {
     },
   },
   streamPosts: { response: { data: post, matching_rules: [{ id: ruleId, tag: "birds" }] } },
+  streamPostsSample: { response: { data: post } },
+  streamPostsSample10: { response: { data: post } },
+  getConnectionHistory: { response: connections },
+  deleteConnectionsByUuids: { request: { uuids: [connectionUuid] }, response: endedConnections },
+  deleteAllConnections: { response: endedConnections },
+  deleteConnectionsByEndpoint: { response: endedConnections },
   getPostsByIds: { response: { data: [post] } },
   deletePosts: { response: { data: { deleted: true } } },
   createDeletions: {

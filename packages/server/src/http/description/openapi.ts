@@ -21,6 +21,7 @@ interface PathDescription {
 
 const tags = [
   { name: "Stream", description: "Rules, and the stream of matching posts." },
+  { name: "Connections", description: "Stream connections of the app: those that are open, and their history." },
   { name: "Webhooks", description: "Endpoints, their links to the stream, and replays." },
   { name: "Posts", description: "Posts by their ids, searches and counts, quotes and reposts." },
   { name: "Users", description: "Users, and their posts." },
@@ -45,6 +46,14 @@ const described: Readonly<Record<keyof typeof paths, PathDescription>> = {
   rules: { tag: "Stream", operationIds: { GET: "getRules", POST: "updateRules" } },
   ruleCounts: { tag: "Stream", operationIds: { GET: "getRuleCounts" } },
   stream: { tag: "Stream", operationIds: { GET: "streamPosts" } },
+  sample: { tag: "Stream", operationIds: { GET: "streamPostsSample" } },
+  sample10: { tag: "Stream", operationIds: { GET: "streamPostsSample10" } },
+  connections: {
+    tag: "Connections",
+    operationIds: { GET: "getConnectionHistory", DELETE: "deleteConnectionsByUuids" },
+  },
+  allConnections: { tag: "Connections", operationIds: { DELETE: "deleteAllConnections" } },
+  endpointConnections: { tag: "Connections", operationIds: { DELETE: "deleteConnectionsByEndpoint" } },
   links: { tag: "Webhooks", operationIds: { GET: "getWebhooksStreamLinks" } },
   link: {
     tag: "Webhooks",

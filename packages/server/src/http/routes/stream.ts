@@ -1,10 +1,10 @@
 import { paths } from "@sluice/api"
-import { MatchesQuery, MatchLine, StreamedBody, StreamQuery } from "@sluice/api/schemas"
-import type { FastifyReply } from "fastify"
+import { MatchesQuery, MatchLine, Sample10Query, SampleQuery, StreamedBody, StreamQuery } from "@sluice/api/schemas"
+import type { FastifyReply, FastifyRequest } from "fastify"
 import type { Static } from "typebox"
-import { deliveryFormat, matchFormat, type LineFormat } from "../../delivery/streams/line-format.ts"
-import type { StreamPart } from "../../delivery/streams/stream-connections.ts"
-import type { App } from "../../model/app.ts"
+import { deliveryFormat, matchFormat, sampleFormat, type LineFormat } from "../../delivery/streams/line-format.ts"
+import { onePercent, tenPercent } from "../../delivery/streams/sample.ts"
+import type { StreamPart } from "../../delivery/streams/stream-parts.ts"
 import type { MatchSeq } from "../../model/ids.ts"
 import { invalidRequest } from "../../model/problem.ts"
 import { appOf } from "../auth.ts"
@@ -32,7 +32,40 @@ export function streamRoutes(
     },
     async (request, reply) => {
       const { query } = request
-      await serve(appOf(request), reply, { part: partOf(query), format: deliveryFormat(selectionOf(query)) })
+      await serve(request, reply, { part: partOf(query), format: deliveryFormat(selectionOf(query)) })
+    },
+  )
+
+  /** GET /2/tweets/sample/stream: one in a hundred of all posts, as they come. Not for HEAD, which would not end. */
+  server.get(
+    paths.sample,
+    {
+      exposeHeadRoute: false,
+      config: { sessionProof: "csrf-token" },
+      ...bearerRoute("Stream a sample of posts", StreamedBody, { querystring: SampleQuery }),
+    },
+    async (request, reply) => {
+      const { query } = request
+      const { backfill_minutes: backfillMinutes = 0 } = query
+      const part = { kind: "sample", endpoint: "sample_stream", sample: onePercent, backfillMinutes } as const
+      await serve(request, reply, { part, format: sampleFormat(selectionOf(query)) })
+    },
+  )
+
+  /** GET /2/tweets/sample10/stream: a half of one in ten of all posts, as they come. Not for HEAD, which would not end. */
+  server.get(
+    paths.sample10,
+    {
+      exposeHeadRoute: false,
+      config: { sessionProof: "csrf-token" },
+      ...bearerRoute("Stream a larger sample of posts", StreamedBody, { querystring: Sample10Query }),
+    },
+    async (request, reply) => {
+      const { query } = request
+      const { backfill_minutes: backfillMinutes = 0 } = query
+      const sample = tenPercent[query.partition === 1 ? 1 : 2]
+      const part = { kind: "sample", endpoint: "sample10_stream", sample, backfillMinutes } as const
+      await serve(request, reply, { part, format: sampleFormat(selectionOf(query)) })
     },
   )
 
@@ -50,16 +83,16 @@ export function streamRoutes(
     async (request, reply) => {
       const { after, recent = 0 } = request.query
       const part = { kind: "watch", recent, ...(after !== undefined && { after: after as MatchSeq }) } as const
-      await serve(appOf(request), reply, { part, format: matchFormat })
+      await serve(request, reply, { part, format: matchFormat })
     },
   )
 
   async function serve(
-    app: App,
+    request: FastifyRequest,
     reply: Pick<FastifyReply, "getHeaders" | "hijack" | "raw">,
     what: { readonly part: StreamPart; readonly format: LineFormat },
   ): Promise<void> {
-    const connection = await streamConnections.open(app, what)
+    const connection = await streamConnections.open(appOf(request), { ...what, clientIp: request.ip })
     for (const [name, value] of Object.entries(reply.getHeaders())) {
       if (value !== undefined) reply.raw.setHeader(name, value)
     }

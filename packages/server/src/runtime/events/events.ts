@@ -10,6 +10,8 @@ export type StreamEnd =
   | "shutdown"
   | "credentials"
   | "replaced"
+  /** Its app has ended it, by `DELETE /2/connections`. */
+  | "forced"
   | "slow-reader"
   | "finished"
   /** The app has got as many posts in this month as it may. */

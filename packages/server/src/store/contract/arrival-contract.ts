@@ -143,6 +143,21 @@ export function arrivalContract(make: MakeStore): void {
       expect(await follow(700)).toEqual(ids)
     })
 
+    test("have places that are read without them, both ways, and the same as theirs", async () => {
+      await append("5", large[1], "3")
+      await append("4")
+      await settled()
+      const newer = await store.arrivalPlaces({ direction: "newer", limit: 100 })
+      expect(newer.map(({ id }) => id)).toEqual(["5", large[1], "3", "4"])
+      expect(newer.at(-1)?.position).toBe(await store.arrivalHead())
+      expect(await store.arrivalPlaces({ direction: "older", limit: 100 })).toEqual(newer.toReversed())
+      const from = newer[1]?.position
+      expect(await store.arrivalPlaces({ direction: "newer", from, limit: 1 })).toEqual([newer[2]])
+      expect(await store.arrivalPlaces({ direction: "older", from, limit: 5 })).toEqual([newer[0]])
+      expect((await read({ after: from }))[0]).toEqual(["3", "4"])
+      expect(await store.arrivalPlaces({ direction: "newer", from: newer.at(-1)?.position, limit: 5 })).toEqual([])
+    })
+
     test("are read from no position of another store", async () => {
       await append("1")
       for (const after of ["1.2.3", "now"] as ArrivalPosition[]) {

@@ -8,6 +8,7 @@ import { appContract } from "./app-contract.ts"
 import { arrivalContract } from "./arrival-contract.ts"
 import { attemptContract } from "./attempt-contract.ts"
 import { changeContract } from "./change-contract.ts"
+import { connectionContract } from "./connection-contract.ts"
 import { deadLetterContract } from "./dead-letter-contract.ts"
 import { editContract } from "./edit-contract.ts"
 import { deletionContract } from "./deletion-contract.ts"
@@ -30,6 +31,7 @@ export function storeContract(name: string, make: MakeStore): void {
   describe(`${name} keeps the contract of a store`, () => {
     appContract(make)
     sessionContract(make)
+    connectionContract(make)
     ruleContract(make)
     webhookContract(make)
     linkContract(make)

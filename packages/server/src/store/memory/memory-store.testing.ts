@@ -9,6 +9,7 @@ import type { OwnLimits } from "@sluice/api"
 import type { App, StoredToken } from "../../model/app.ts"
 import type { Attempt, StoredAttempt } from "../../model/attempt.ts"
 import type { Deletion, DeletionOutcome, DeletionRequest, DeletionSeq } from "../../model/deletion.ts"
+import { lostReason, type ConnectionEnded, type StreamConnection } from "../../model/connection.ts"
 import type { DeadLetter, DeadLetterSelector } from "../../model/dead-letter.ts"
 import { epochAt, type LogEpoch } from "../../model/event-id.ts"
 import {
@@ -16,6 +17,7 @@ import {
   compareIds,
   type AppId,
   type AttemptId,
+  type ConnectionId,
   type DeadLetterId,
   type LinkId,
   type MatchSeq,
@@ -50,7 +52,7 @@ import type { AddedRule, RuleChange, RuleMatches, RuleSelector, StoredRule } fro
 import type { StoredWebhook } from "../../model/webhook.ts"
 import { userWords } from "../../model/user.ts"
 import { systemClock, type Clock } from "../../runtime/clock.ts"
-import { endedReplaysMax, gapsPerLinkMax } from "../bounds.ts"
+import { connectionsKeptMax, endedReplaysMax, gapsPerLinkMax } from "../bounds.ts"
 import { lastIdBefore, type NewEpoch } from "../epochs.ts"
 import { holdsTime, idsOfTimes } from "../id-time.ts"
 import { withinKeyset } from "../keyset-range.ts"
@@ -74,7 +76,13 @@ import type { LinkLease } from "../leases.ts"
 import type { KeysetRange } from "../keyset-range.ts"
 import type { MatchRange, TrimmedLog } from "../port/match-log.ts"
 import type { DeletionRange } from "../port/deletion-store.ts"
-import type { ArrivalPosition, ArrivalRange, ArrivedPosts } from "../port/arrival-store.ts"
+import type {
+  ArrivalPlace,
+  ArrivalPlaceRange,
+  ArrivalPosition,
+  ArrivalRange,
+  ArrivedPosts,
+} from "../port/arrival-store.ts"
 import type {
   PostsByIdRange,
   PostsByIdRead,
@@ -83,6 +91,7 @@ import type {
   UserPostsRange,
   UserPostsScan,
 } from "../port/post-store.ts"
+import type { ConnectionChanges, ConnectionFilter, ConnectionSelector } from "../port/connection-store.ts"
 import type { BackfillRange } from "../port/replay-store.ts"
 import type { ReplacedSecrets } from "../port/app-store.ts"
 import type { Store, StoreChange } from "../store.ts"
@@ -144,6 +153,7 @@ export class MemoryState {
   readonly tokens = new Map<string, StoredToken>()
   /** By id, in hexadecimal: when they would have expired. */
   readonly endedSessions = new Map<string, number>()
+  readonly connections = new Map<string, StreamConnection>()
   readonly rules = new Map<RuleId, StoredRule>()
   readonly ruleMatches = new Map<RuleId, RuleMatches>()
   ruleChanges: RuleChange[] = []
@@ -273,6 +283,67 @@ export class MemoryStore implements Store {
     const expired = byExpiry.filter(([, atMs]) => atMs < due.expiredBeforeMs).length
     const forgotten = Math.min(Math.max(expired, byExpiry.length - due.keptMax), due.forgottenMax)
     for (const [one] of byExpiry.slice(0, forgotten)) endedSessions.delete(one)
+  }
+
+  // The history of stream connections.
+
+  async connectionPage(
+    { appId, isOpen, endpoints }: ConnectionFilter,
+    range: KeysetRange<ConnectionId>,
+  ): Promise<readonly StreamConnection[]> {
+    const found = [...this.#state.connections.values()].filter(
+      (connection) =>
+        connection.appId === appId &&
+        (isOpen === undefined || (connection.ended === undefined) === isOpen) &&
+        (endpoints === undefined || endpoints.includes(connection.endpoint)),
+    )
+    return withinKeyset(found, range)
+  }
+
+  async saveConnections({ opened, ended }: ConnectionChanges): Promise<void> {
+    const { connections } = this.#state
+    for (const connection of opened) {
+      if (!connections.has(connection.uuid)) connections.set(connection.uuid, connection)
+      const ofApp = newestFirst(connections.values().filter(({ appId }) => appId === connection.appId))
+      for (const one of ofApp.slice(connectionsKeptMax)) if (one.ended !== undefined) connections.delete(one.uuid)
+    }
+    for (const { uuid, atMs, reason } of ended) this.#endConnection(uuid, { atMs, reason })
+  }
+
+  #endConnection(uuid: string, ended: ConnectionEnded): void {
+    const connection = this.#state.connections.get(uuid)
+    if (connection === undefined) return
+    if (connection.ended !== undefined && connection.ended.reason !== lostReason) return
+    this.#state.connections.set(uuid, { ...connection, ended })
+  }
+
+  async endConnections(ofApp: AppId, selector: ConnectionSelector, ended: ConnectionEnded): Promise<readonly string[]> {
+    const chosen = [...this.#state.connections.values()].filter(
+      ({ appId, endpoint, uuid, ended: itsEnd }) =>
+        itsEnd === undefined &&
+        appId === ofApp &&
+        (selector.kind !== "endpoint" || endpoint === selector.endpoint) &&
+        (selector.kind !== "uuids" || selector.uuids.includes(uuid)),
+    )
+    for (const { uuid } of chosen) this.#endConnection(uuid, ended)
+    return chosen.map(({ uuid }) => uuid)
+  }
+
+  async endLostConnections(held: readonly string[], atMs: number): Promise<void> {
+    for (const { uuid, ended } of this.#state.connections.values()) {
+      if (ended === undefined && !held.includes(uuid)) this.#endConnection(uuid, { atMs, reason: lostReason })
+    }
+  }
+
+  async trimConnections({ beforeMs, keptMax, limit }: Parameters<Store["trimConnections"]>[0]): Promise<number> {
+    const ended = [...this.#state.connections.values()]
+      .map(({ uuid, ended: { atMs } = { atMs: Number.POSITIVE_INFINITY } }) => ({ uuid, atMs }))
+      .filter(({ atMs }) => Number.isFinite(atMs))
+      .toSorted((a, b) => b.atMs - a.atMs)
+    const firstKeptMs = Math.max(beforeMs, (ended[keptMax]?.atMs ?? -1) + 1)
+    const old = ended.filter(({ atMs }) => atMs < firstKeptMs).slice(-limit)
+    for (const { uuid } of old) this.#state.connections.delete(uuid)
+    return old.length
   }
 
   #isLive(appId: AppId): boolean {
@@ -1041,7 +1112,7 @@ export class MemoryStore implements Store {
     })
     this.#saveUsers(newPosts)
     this.#saveChains(newPosts)
-    if (changed.size > 0) this.#announce({ kind: "matches", appIds: [...changed] })
+    this.#announce({ kind: "matches", appIds: [...changed] })
     return accepted
   }
 
@@ -1460,6 +1531,16 @@ export class MemoryStore implements Store {
   async arrivalHead(): Promise<ArrivalPosition | undefined> {
     const newest = [...this.#state.posts.values()].at(-1)
     return newest && positionOf(newest.arrival)
+  }
+
+  async arrivalPlaces({ direction, from, limit }: ArrivalPlaceRange): Promise<readonly ArrivalPlace[]> {
+    const edge = from === undefined ? undefined : Number(numbersOf(from, ["0"])[0])
+    const all = [...this.#state.posts.values()]
+    const ordered = direction === "newer" ? all : all.toReversed()
+    const within = ordered.filter(
+      ({ arrival }) => edge === undefined || (direction === "newer" ? arrival > edge : arrival < edge),
+    )
+    return within.slice(0, limit).map(({ id, arrival }) => ({ id, position: positionOf(arrival) }))
   }
 
   async trimPosts({

@@ -31,6 +31,21 @@ export interface ArrivedPosts {
   readonly position?: ArrivalPosition
 }
 
+/** A place in the order of arrival, and the post there. */
+export interface ArrivalPlace {
+  readonly id: PostId
+  readonly position: ArrivalPosition
+}
+
+/** Places in the order of arrival. */
+export interface ArrivalPlaceRange {
+  /** `newer`: those after `from`, in order. `older`: those before it, the newest first. */
+  readonly direction: "newer" | "older"
+  /** Exclusive. When absent, `newer` begins with the first post that is there, `older` with the newest. */
+  readonly from?: ArrivalPosition | undefined
+  readonly limit: number
+}
+
 /** Reads: posts in the order in which they arrived. */
 export interface ArrivalReads {
   /**
@@ -41,4 +56,6 @@ export interface ArrivalReads {
   arrivedPosts(range: ArrivalRange): Promise<ArrivedPosts>
   /** The place of the newest settled post. Absent when there is none. */
   arrivalHead(): Promise<ArrivalPosition | undefined>
+  /** Places of settled posts without the posts, at most `limit`: fewer only where there are no more. */
+  arrivalPlaces(range: ArrivalPlaceRange): Promise<readonly ArrivalPlace[]>
 }

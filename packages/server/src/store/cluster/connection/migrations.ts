@@ -481,6 +481,26 @@ const steps: readonly string[] = [
     PRIMARY KEY (day, app_id, post_id)
   );
   `,
+  `
+  -- The history of stream connections.
+  -- A connection without an end is open.
+  CREATE TABLE connection_history (
+    id bigint PRIMARY KEY,
+    uuid uuid NOT NULL UNIQUE,
+    app_id bigint NOT NULL REFERENCES apps (id),
+    endpoint text NOT NULL,
+    client_ip text NOT NULL,
+    connected_at_ms bigint NOT NULL,
+    disconnected_at_ms bigint,
+    disconnect_reason text
+  ) WITH (fillfactor = 80);
+  CREATE INDEX connection_history_of_app ON connection_history (app_id, id);
+  CREATE INDEX connection_history_ended ON connection_history (disconnected_at_ms);
+  -- Whether its app has ended it: its client then gets another disconnect message than after a replacement.
+  ALTER TABLE stream_connections ADD COLUMN forced boolean NOT NULL DEFAULT false;
+  -- Live connections are counted by endpoint.
+  UPDATE stream_connections SET kind = 'filtered_stream' WHERE kind = 'live';
+  `,
 ]
 
 /** Version of the store that this program writes. */

@@ -190,6 +190,8 @@ test("posts from before there was an order are in the order of their ids, before
       DROP TABLE search_partitions, search_indexes, user_objects, user_words, user_fill, backfill_matches, edit_versions,
         usage_days, usage_posts;
       ALTER TABLE apps DROP COLUMN limits;
+      DROP TABLE connection_history;
+      ALTER TABLE stream_connections DROP COLUMN forced;
       ALTER TABLE tokens DROP COLUMN user_id;
       ALTER TABLE replays DROP COLUMN backfill_rules, DROP COLUMN searched_id, DROP COLUMN last_id;
       UPDATE store_version SET version = 6`),

@@ -57,6 +57,13 @@ const headSql = `
   SELECT ${placeColumns} FROM posts WHERE ${isSettled}
   ORDER BY arrival_era DESC, arrival_xid DESC, arrival DESC, id DESC LIMIT 1`
 
+function placesSql(direction: "newer" | "older", hasFrom: boolean): string {
+  const [side, order] = direction === "newer" ? [">", "ASC"] : ["<", "DESC"]
+  const from = hasFrom ? `AND (${place}) ${side} ($2::integer, $3::xid8, $4::bigint, $5::bigint)` : ""
+  return `SELECT ${placeColumns} FROM posts WHERE ${isSettled} ${from}
+    ORDER BY ${place.replaceAll(/\w+/g, `$& ${order}`)} LIMIT $1`
+}
+
 interface PlaceRow {
   readonly era: number
   /** Digits. */
@@ -89,6 +96,12 @@ export function createArrivalReads(queries: Queries): ArrivalReads {
     async arrivalHead() {
       const row = await queries.row<PlaceRow>(headSql)
       return row && positionOfRow(row)
+    },
+
+    async arrivalPlaces({ direction, from, limit }) {
+      const numbers = from === undefined ? [] : numbersOf(from, first)
+      const rows = await queries.rows<PlaceRow>(placesSql(direction, from !== undefined), limit, ...numbers)
+      return rows.map((row) => ({ id: row.id, position: positionOfRow(row) }))
     },
   }
 }

@@ -191,7 +191,7 @@ export function createAppend(database: ClusterDatabase): MatchLogWrites {
 /** Numbers the matches of posts, in the order of the posts, and appends them to the logs of their apps. */
 async function logMatches(transaction: WriteTransaction, posts: readonly MatchedPost[], atMs: number): Promise<void> {
   const appIds = new Set(posts.flatMap(({ matches }) => matches.map(({ appId }) => appId)))
-  if (appIds.size === 0) return
+  if (appIds.size === 0) return transaction.announce({ kind: "matches", appIds: [] })
   const heads = await lockHeads(transaction, [...appIds])
   const [apps, seqs, postIds, rules]: [AppId[], number[], PostId[], string[]] = [[], [], [], []]
   const rulesSeqs: number[] = []

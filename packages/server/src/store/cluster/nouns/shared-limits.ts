@@ -3,14 +3,15 @@
  *
  *     a connection opens ─► lock its app ─► count those of living processes ─► room? its row
  *                                                     └► the oldest is to make room? mark it replaced, and hint
+ *     its app ends it (`connections.ts`) ─► mark it replaced and forced, and hint
  *     every 10 s, and on a hint ─► rows of this process ─► replaced? end it · not there any more? count it again
  *                                                     └► no connection's? delete it
  *
  * Rows go with the row of their process (`leases.ts`), so those of a process that has died do not count for long. A
  * process that was taken for dead counts its connections again under its next number, even beyond the limit.
  */
-import { randomUUID } from "node:crypto"
 import type { AppId } from "../../../model/ids.ts"
+import { lostReason } from "../../../model/connection.ts"
 import type { Clock } from "../../../runtime/clock.ts"
 import type { CountedConnection, SharedLimits, TakenUses, UseLimit } from "../../shared-limits.ts"
 import type { Store } from "../../store.ts"
@@ -59,7 +60,7 @@ export class ClusterLimits implements SharedLimits, AsyncDisposable {
     connection: CountedConnection,
     limit: { readonly max: number; readonly replacesOldest: boolean },
   ): Promise<(() => void) | undefined> {
-    const id = randomUUID()
+    const { id } = connection
     const counted = { ...connection, isCounted: false }
     this.#connections.set(id, counted)
     const { database, shares } = this.#deps
@@ -67,7 +68,7 @@ export class ClusterLimits implements SharedLimits, AsyncDisposable {
     try {
       counted.isCounted = await shares.run(logReader(connection.appId), () =>
         database.write((transaction) =>
-          count(transaction, { id, process, ...connection }, { ...limit, released: [...this.#released] }),
+          count(transaction, { ...connection, process }, { ...limit, released: [...this.#released] }),
         ),
       )
     } finally {
@@ -144,15 +145,17 @@ export class ClusterLimits implements SharedLimits, AsyncDisposable {
   async #compare(): Promise<void> {
     const { database } = this.#deps
     const process = this.#deps.processNumber()
-    const rows = await database.rows<{ id: string; replaced: boolean }>(
-      "SELECT id, replaced FROM stream_connections WHERE process = $1",
+    const rows = await database.rows<{ id: string; replaced: boolean; forced: boolean }>(
+      "SELECT id, replaced, forced FROM stream_connections WHERE process = $1",
       process,
     )
-    for (const { id, replaced } of rows) if (replaced) this.#connections.get(id)?.replaced()
+    for (const { id, replaced, forced } of rows) {
+      if (replaced) this.#connections.get(id)?.ended(forced ? "forced" : "replaced")
+    }
     const counted = new Set(rows.map(({ id }) => id))
     const strays = [...counted].filter((id) => !this.#connections.has(id))
     if (strays.length > 0) await this.#delete(strays)
-    const all = Array.from(this.#connections, ([id, connection]) => ({ id, ...connection }))
+    const all = [...this.#connections.values()]
     const missing = all.filter(({ id, isCounted }) => isCounted && !counted.has(id))
     if (missing.length === 0) return
     await database.run(
@@ -163,6 +166,19 @@ export class ClusterLimits implements SharedLimits, AsyncDisposable {
       process,
       ...columnsOf(missing, ["id", "appId", "kind"]),
     )
+    const uuids = missing.map(({ id }) => id)
+    // The history has them as lost, but they are open. Their app may have ended others of them meanwhile.
+    await database.run(
+      `UPDATE connection_history SET disconnected_at_ms = NULL, disconnect_reason = NULL
+       WHERE uuid = ANY ($1::uuid[]) AND disconnect_reason = '${lostReason}'`,
+      uuids,
+    )
+    const ended = await database.rows<{ id: string }>(
+      `SELECT uuid::text AS id FROM connection_history
+       WHERE uuid = ANY ($1::uuid[]) AND disconnected_at_ms IS NOT NULL`,
+      uuids,
+    )
+    for (const { id } of ended) this.#connections.get(id)?.ended("forced")
   }
 }
 
@@ -193,7 +209,7 @@ const counting = `stream_connections JOIN processes ON processes.number = proces
 /** Returns false when there is no room. `released` have ended in this process, and count no more. */
 async function count(
   transaction: WriteTransaction,
-  connection: CountedConnection & { readonly id: string; readonly process: number },
+  connection: CountedConnection & { readonly process: number },
   limit: { readonly max: number; readonly replacesOldest: boolean; readonly released: readonly string[] },
 ): Promise<boolean> {
   const { max, replacesOldest, released } = limit

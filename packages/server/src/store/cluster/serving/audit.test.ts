@@ -46,7 +46,7 @@ test("an audit names missing rows and wrong counts, and reports nothing of an in
   expect(logs).toHaveLength(1)
 })
 
-test.each(["ended_sessions", "known_time", "log_epochs", "database_identity"])(
+test.each(["ended_sessions", "connection_history", "known_time", "log_epochs", "database_identity"])(
   "an audit names the table %s when it is missing",
   async (table) => {
     await using testDatabase = await createTestDatabase()

@@ -83,7 +83,7 @@ const tables = [
   ..."gap_markers replays backfill_matches posts posts_other users match_logs matches matches_other totals given_ids".split(
     " ",
   ),
-  ..."user_objects user_words user_fill edit_versions usage_days usage_posts ended_sessions known_time log_epochs database_identity".split(
+  ..."user_objects user_words user_fill edit_versions usage_days usage_posts ended_sessions connection_history known_time log_epochs database_identity".split(
     " ",
   ),
   ..."search_indexes search_partitions shown_posts deletions last_deletion".split(" "),

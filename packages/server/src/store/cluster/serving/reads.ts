@@ -4,6 +4,7 @@ import { createAppReads } from "../nouns/apps.ts"
 import { createArrivalReads } from "../nouns/arrivals.ts"
 import { createAttemptReads } from "../nouns/attempts.ts"
 import type { Queries } from "../connection/database.ts"
+import { createConnectionReads } from "../nouns/connections.ts"
 import { createDeadLetterReads } from "../nouns/dead-letters.ts"
 import { createEditReads } from "../nouns/edits.ts"
 import { createDeletionReads } from "../nouns/deletions.ts"
@@ -26,6 +27,7 @@ export function createReads(queries: Queries): StoreReads {
   return {
     ...createAppReads(queries),
     ...createSessionReads(queries),
+    ...createConnectionReads(queries),
     ...createRuleReads(queries),
     ...createWebhookReads(queries),
     ...createLinkReads(queries),

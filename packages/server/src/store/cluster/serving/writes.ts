@@ -3,6 +3,7 @@ import type { StoreWrites } from "../../store.ts"
 import { createAppWrites } from "../nouns/apps.ts"
 import { createAttemptWrites } from "../nouns/attempts.ts"
 import type { ClusterDatabase, WriteContext } from "../connection/database.ts"
+import { createConnectionWrites } from "../nouns/connections.ts"
 import { createDeadLetterWrites } from "../nouns/dead-letters.ts"
 import { createKnownTimeWrites } from "../nouns/known-time.ts"
 import { createLinkWrites } from "../nouns/links.ts"
@@ -28,6 +29,7 @@ export function createWrites(database: ClusterDatabase, context: WriteContext): 
   return {
     ...createAppWrites(database, context),
     ...createSessionWrites(database, context),
+    ...createConnectionWrites(database),
     ...createRuleWrites(database),
     ...createWebhookWrites(database),
     ...createLinkWrites(database),

@@ -35,6 +35,10 @@ const checkedTables = {
     columns: "id, expires_at_ms",
     name: "'the ended session that begins with ' || lower(substr(hex(ended_sessions.id), 1, 12))",
   },
+  connection_history: {
+    columns: "id, uuid, app_id, endpoint, client_ip, connected_at_ms, disconnected_at_ms, disconnect_reason",
+    name: "'connection ' || connection_history.uuid || ' of app ' || connection_history.app_id",
+  },
   rules: {
     columns: "id, app_id, value, tag",
     name: "'rule ' || rules.id || ' of app ' || rules.app_id",

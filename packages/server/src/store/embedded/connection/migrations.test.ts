@@ -162,6 +162,7 @@ test("outcomes of a store from before their renaming have their present names, a
       UPDATE attempts SET outcome = 'answer' WHERE outcome = 'damaged';
       DROP TABLE rule_matches;
       DROP TABLE ended_sessions;
+      DROP TABLE connection_history;
       DROP TABLE known_time;
       DROP TABLE log_epochs;
       DROP INDEX posts_by_arrival;

@@ -458,6 +458,23 @@ const steps: readonly string[] = [
     PRIMARY KEY (day, app_id, post_id)
   ) STRICT, WITHOUT ROWID;
   `,
+  `
+  -- The history of stream connections.
+  -- A connection without an end is open.
+  CREATE TABLE connection_history (
+    id INTEGER PRIMARY KEY,
+    uuid TEXT NOT NULL UNIQUE,
+    app_id INTEGER NOT NULL REFERENCES apps (id),
+    endpoint TEXT NOT NULL,
+    client_ip TEXT NOT NULL,
+    connected_at_ms INTEGER NOT NULL,
+    disconnected_at_ms INTEGER,
+    disconnect_reason TEXT,
+    checksum INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX connection_history_of_app ON connection_history (app_id, id);
+  CREATE INDEX connection_history_ended ON connection_history (disconnected_at_ms);
+  `,
 ]
 
 /**

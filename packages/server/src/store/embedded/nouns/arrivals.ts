@@ -36,23 +36,27 @@ const inOrder = "FROM posts INDEXED BY posts_by_arrival"
 /** The numbers before every place. */
 const first = ["0", String(idEnds.below)]
 
+/** The numbers after every place. */
+const last = [String(idEnds.above), String(idEnds.above)]
+
 /** The reads of posts in the order in which they arrived. */
 export function createArrivalReads(db: DatabaseSync, { turns }: Pick<ReadContext, "turns">): SyncReads<ArrivalReads> {
   const next = prepareNext<ArrivedRow>(db, `${place}, envelope AS json, envelope_checksum AS checksum`)
   // Reads the index alone, which names a post even when the post itself cannot be read.
   const nextPlace = prepareNext<Place>(db, place)
+  const previousPlace = preparePrevious<Place>(db, place)
   const newest = prepare<Place>(db, `SELECT ${place} ${inOrder} ORDER BY posts.arrival DESC, posts.id DESC LIMIT 1`)
 
   /** The next rows, up to one that cannot be read. */
   function* rowsAfter(after: readonly bigint[], limit: number): Iterable<ArrivedRow> {
-    let last = after
+    let reached = after
     try {
       for (const row of next(after, limit)) {
         yield row
-        last = [BigInt(row.arrival), BigInt(row.id)]
+        reached = [BigInt(row.arrival), BigInt(row.id)]
       }
     } catch (error) {
-      const [unreadable] = isReadFault(error) ? nextPlace(last, 1) : []
+      const [unreadable] = isReadFault(error) ? nextPlace(reached, 1) : []
       if (unreadable === undefined) throw error
       yield { ...unreadable, json: null, checksum: null }
     }
@@ -85,6 +89,14 @@ export function createArrivalReads(db: DatabaseSync, { turns }: Pick<ReadContext
       const row = newest.get()
       return row && positionOf(row.arrival, row.id)
     },
+
+    arrivalPlaces({ direction, from, limit }) {
+      const rows =
+        direction === "newer"
+          ? nextPlace(numbersOf(from, first).map(BigInt), limit)
+          : previousPlace(numbersOf(from, last).map(BigInt), limit)
+      return Array.from(rows, ({ arrival, id }) => ({ id, position: positionOf(arrival, id) }))
+    },
   }
 }
 
@@ -103,6 +115,27 @@ function prepareNext<Row>(
       count += 1
     }
     if (count < limit) yield* later.iterate(arrival, limit - count)
+  }
+}
+
+/** As `prepareNext`, of rows before a place, the newest first. */
+function preparePrevious<Row>(
+  db: DatabaseSync,
+  columns: string,
+): (before: readonly bigint[], limit: number) => Iterable<Row> {
+  const select = `SELECT ${columns} ${inOrder}`
+  const same = prepare<Row>(db, `${select} WHERE posts.arrival = ?1 AND posts.id < ?2 ORDER BY posts.id DESC LIMIT ?3`)
+  const earlier = prepare<Row>(
+    db,
+    `${select} WHERE posts.arrival < ?1 ORDER BY posts.arrival DESC, posts.id DESC LIMIT ?2`,
+  )
+  return function* ([arrival = 0n, id = 0n], limit) {
+    let count = 0
+    for (const row of same.iterate(arrival, id, limit)) {
+      yield row
+      count += 1
+    }
+    if (count < limit) yield* earlier.iterate(arrival, limit - count)
   }
 }
 

@@ -119,7 +119,7 @@ export function createAppend(db: DatabaseSync, { announce, followed }: WriteCont
       const newPosts = isNew.filter(Boolean).length
       if (newPosts > 0) countPosts.run(newPosts)
       for (const [appId, head] of heads) saveHead.run(BigInt(appId), head)
-      if (heads.size > 0) announce({ kind: "matches", appIds: [...heads.keys()], ...notes.appended })
+      if (heads.size > 0 || newPosts > 0) announce({ kind: "matches", appIds: [...heads.keys()], ...notes.appended })
       return isNew
     },
   }

@@ -9,6 +9,7 @@ import { createArrivalReads } from "../nouns/arrivals.ts"
 import { createAttemptReads } from "../nouns/attempts.ts"
 import { DamagedRows } from "../connection/checked-rows.ts"
 import { defaultCacheBytes } from "../connection/database.ts"
+import { createConnectionReads } from "../nouns/connections.ts"
 import { createDeadLetterReads } from "../nouns/dead-letters.ts"
 import { createDeletionReads } from "../nouns/deletions.ts"
 import { prepareKnownTime } from "../nouns/known-time.ts"
@@ -58,6 +59,7 @@ export function createReads(
   const reads: Omit<SyncReads, "recentPosts"> = {
     ...createAppReads(db, context),
     ...createSessionReads(db),
+    ...createConnectionReads(db),
     ...createRuleReads(db, context),
     ...createWebhookReads(db, context),
     ...createLinkReads(db, context),

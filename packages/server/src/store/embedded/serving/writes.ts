@@ -2,6 +2,7 @@
 import type { DatabaseSync } from "node:sqlite"
 import { createAppWrites } from "../nouns/apps.ts"
 import { createAttemptWrites } from "../nouns/attempts.ts"
+import { createConnectionWrites } from "../nouns/connections.ts"
 import { createDeadLetterWrites } from "../nouns/dead-letters.ts"
 import { createKnownTimeWrites } from "../nouns/known-time.ts"
 import { createLinkWrites } from "../nouns/links.ts"
@@ -37,6 +38,7 @@ export function createWrites(
   return {
     ...createAppWrites(db, context),
     ...createSessionWrites(db, context),
+    ...createConnectionWrites(db),
     ...createRuleWrites(db, context),
     ...createWebhookWrites(db, context),
     ...createLinkWrites(db, context),
