@@ -90,6 +90,10 @@ const groups: Readonly<Record<string, Group>> = {
     description: "List and redeliver dead letters",
     load: async () => (await import("./commands/dead-letters.ts")).deadLettersCommands,
   },
+  connections: {
+    description: "List and end the stream connections of an app",
+    load: async () => (await import("./commands/connections.ts")).connectionsCommands,
+  },
   import: {
     description: "Send the posts of a file to a server",
     load: async () => (await import("./commands/import.ts")).importCommand,

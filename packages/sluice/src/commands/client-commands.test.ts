@@ -241,6 +241,47 @@ test("a rule test explains why the posts of a file match", async () => {
   expect(shown.stderr).toContain("1 of 2 posts match cat")
 })
 
+test("connections are listed, and ended by their ids, by endpoint or all, each with a disconnect message", async () => {
+  const { url, app } = dev.ready
+  const open = async (path: string): Promise<Response> => {
+    const response = await fetch(url + path, { headers: { authorization: `Bearer ${app.bearer_token}` } })
+    expect(response.status).toBe(200)
+    return response
+  }
+  expect(await sluice("connections", "list")).toEqual({ status: 0, stdout: "", stderr: "No connections.\n" })
+  const sample = await open("/2/tweets/sample/stream")
+  const half = await open("/2/tweets/sample10/stream?partition=1")
+  const [second, first] = (await json("connections", "list")) as { id: string }[]
+  expect([first, second]).toMatchObject([{ endpoint_name: "sample_stream" }, { endpoint_name: "sample10_stream" }])
+  const shown = await sluice("connections", "list")
+  expect(shown.stdout).toMatch(/^ID +ENDPOINT +CLIENT +CONNECTED +DISCONNECTED +REASON\n(?:\S+ +sample.+\n){2}$/)
+
+  for (const choice of [[], ["--all", "--endpoint", "sample_stream"], [first?.id ?? "", "--all"]]) {
+    expect(await sluice("connections", "end", ...choice)).toMatchObject({
+      status: 2,
+      stderr: expect.stringMatching(/^error: specify ids of connections, --endpoint or --all\n/) as string,
+    })
+  }
+  const unknown = "01890a5d-ac96-774b-bcce-b302099a8057"
+  expect(await sluice("connections", "end", first?.id ?? "", unknown)).toEqual({
+    status: 1,
+    stdout: "Ended 1 connection.\n",
+    stderr: `error: Could not end 1 connection: not open.\n  ${unknown}: No active connection with this id.\n`,
+  })
+  expect(await sample.text()).toContain("ForceDisconnect")
+  expect(await json("connections", "end", "--endpoint", "sample10_stream")).toEqual([
+    { uuid: second?.id, success: true },
+  ])
+  expect(await half.text()).toContain("ForceDisconnect")
+  expect((await sluice("connections", "end", "--endpoint", "firehose")).stderr).toContain("[firehose] is not one of [")
+  const again = await open("/2/tweets/sample/stream")
+  expect(await sluice("connections", "end", "--all")).toMatchObject({ status: 0, stdout: "Ended 1 connection.\n" })
+  expect(await again.text()).toContain("ForceDisconnect")
+  expect(await json("connections", "list", "--status", "inactive")).toMatchObject(
+    Array.from({ length: 3 }, () => ({ disconnect_reason: "ForceDisconnect" })),
+  )
+})
+
 /** Runs a command where there is no server and nothing that names one. */
 function alone(...args: string[]): Promise<Run> {
   return run(args, { cwd: "/" })
