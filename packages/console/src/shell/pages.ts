@@ -59,6 +59,13 @@ export const pages: readonly Page[] = [
     component: loaded(() => import("../pages/webhooks/page.tsx")),
   },
   {
+    path: "/connections",
+    title: "Connections",
+    icon: "connections",
+    scope: "one app",
+    component: loaded(() => import("../pages/connections/page.tsx")),
+  },
+  {
     path: "/posts",
     title: "Posts",
     icon: "posts",
