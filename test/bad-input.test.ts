@@ -123,6 +123,19 @@ const streams: readonly Wrong[] = [
     `The \`partition\` query parameter value [${partition}] is not between 1 and 2`,
   ]),
   [`${paths.sample10}?partition=one`, "The `partition` query parameter value [one] is not a valid Int"],
+  ...[paths.postsCompliance, paths.usersCompliance].flatMap((path): Wrong[] => [
+    [path, "The `partition` query parameter can not be empty"],
+    ...["0", "5", "-1"].map((partition): Wrong => [
+      `${path}?partition=${partition}`,
+      `The \`partition\` query parameter value [${partition}] is not between 1 and 4`,
+    ]),
+    [
+      `${path}?partition=1&backfill_minutes=6`,
+      "The `backfill_minutes` query parameter value [6] is not between 0 and 5",
+    ],
+    [`${path}?partition=1&tweet.fields=text`, "The query parameter [tweet.fields] is not one of ["],
+    [`${path}?partition=1&start_time=yesterday`, "The `start_time` query parameter value [yesterday]"],
+  ]),
   [`${paths.sample}?partition=1`, "The query parameter [partition] is not one of ["],
   ...[`${paths.sample}?`, `${paths.sample10}?partition=1&`].flatMap((path): Wrong[] => [
     [`${path}backfill_minutes=6`, "The `backfill_minutes` query parameter value [6] is not between 0 and 5"],

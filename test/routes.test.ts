@@ -68,6 +68,18 @@ const noId = "does not match ^[0-9]{1,19}$"
 const link = ({ webhook }: { readonly webhook: string }): string => pathOf(paths.link, { webhook_id: webhook })
 const lines = (...ids: readonly string[]): string => ids.map((id) => JSON.stringify(envelope(id, "sent"))).join("\n")
 
+const aMinuteAgo = (): string => new Date(Date.now() - 60_000).toISOString()
+
+/** Deletes posts or users, and lets an app read the compliance streams. */
+async function deleteFor({ app }: TestApp, what: Readonly<Record<string, readonly string[]>>): Promise<void> {
+  const operator = await server.running.apps.createToken("operator")
+  await server.send("POST", paths.deletions, what, operator)
+  const limits = pathOf(paths.appLimits, { id: app.application_id })
+  await server.send("PUT", limits, { compliance_streams: true }, operator)
+}
+
+const partitionOf = (id: string): number => 1 + [25, 50, 75, 100].findIndex((percent) => isSampled(id, percent))
+
 /** A replay of an hour that has passed. */
 function replayOf(webhook: string): Readonly<Record<string, string>> {
   const minuteAgo = (minutes: number): string =>
@@ -151,6 +163,26 @@ const rows: Readonly<Record<string, Row>> = {
     isStream: true,
     wrong: () => `${paths.sample10}?partition=3`,
     refused: "The `partition` query parameter value [3] is not between 1 and 2",
+  },
+  streamPostsCompliance: {
+    async asks({ app, post }) {
+      await deleteFor(app, { post_ids: [post] })
+      return `${paths.postsCompliance}?partition=${partitionOf(post)}&start_time=${aMinuteAgo()}`
+    },
+    has: ({ post, user }) => `{"data":{"delete":{"tweet":{"id":"${post}","author_id":"${user}"},"event_at":"`,
+    other: 403,
+    wrong: () => `${paths.postsCompliance}?partition=5`,
+    refused: "The `partition` query parameter value [5] is not between 1 and 4",
+  },
+  streamUsersCompliance: {
+    async asks({ app, user }) {
+      await deleteFor(app, { user_ids: [user] })
+      return `${paths.usersCompliance}?partition=${partitionOf(user)}&start_time=${aMinuteAgo()}`
+    },
+    has: ({ user }) => `{"data":{"user_delete":{"user":{"id":"${user}"},"event_at":"`,
+    other: 403,
+    wrong: () => `${paths.usersCompliance}?partition=0`,
+    refused: "The `partition` query parameter value [0] is not between 1 and 4",
   },
   getConnectionHistory: {
     asks: () => `${paths.connections}?status=all&endpoints=filtered_stream,sample_stream`,

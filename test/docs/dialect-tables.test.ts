@@ -56,9 +56,8 @@ test("no path of Sluice is among those that are not offered", () => {
 const notYet = [
   /^\/2\/activity\//,
   /^\/2\/media(\/\{media_key\})?$/,
-  /^\/2\/tweets\/compliance\/stream$/,
   /^\/2\/tweets\/\{tweet_id\}\/hidden$/,
-  /^\/2\/users\/(compliance\/stream|reposts_of_me)$/,
+  /^\/2\/users\/reposts_of_me$/,
   /^\/2\/users\/\{id\}\/retweets(\/\{source_tweet_id\})?$/,
 ]
 

@@ -468,6 +468,8 @@ const methodsOfRoutes = {
   stream: ["get"],
   sample: ["get"],
   sample10: ["get"],
+  postsCompliance: ["get"],
+  usersCompliance: ["get"],
   connections: ["delete", "get"],
   allConnections: ["delete"],
   endpointConnections: ["delete"],

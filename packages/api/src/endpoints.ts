@@ -1,8 +1,8 @@
 /** Stream endpoints by the names that X's connections have for them. */
 
 /**
- * All stream endpoints of X, in X's order. Sluice serves the first three, and lists no connections to the others. Source: X's
- * OpenAPI document 2.167.
+ * All stream endpoints of X, in X's order. Sluice serves the first three and the two compliance streams of posts and users, and
+ * lists no connections to the others. Source: X's OpenAPI document 2.167.
  */
 export const streamEndpoints = [
   "filtered_stream",

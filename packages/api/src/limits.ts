@@ -54,6 +54,9 @@ export const connectionsEndedMax = 100
 /** Most partitions of the 10 % sample. Source: X's OpenAPI document 2.167. */
 export const samplePartitions = 2
 
+/** Most partitions of a compliance stream. Source: X's OpenAPI document 2.167. */
+export const compliancePartitions = 4
+
 /** Most minutes of backfill that a stream connection may request. Source: docs.x.com, "Recovery and redundancy". */
 export const backfillMinutesMax = 5
 

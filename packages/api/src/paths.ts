@@ -7,6 +7,8 @@ export const paths = {
   stream: "/2/tweets/search/stream",
   sample: "/2/tweets/sample/stream",
   sample10: "/2/tweets/sample10/stream",
+  postsCompliance: "/2/tweets/compliance/stream",
+  usersCompliance: "/2/users/compliance/stream",
   connections: "/2/connections",
   allConnections: "/2/connections/all",
   endpointConnections: "/2/connections/:endpoint_id",

@@ -1,5 +1,5 @@
 /** A client of a server of the X API v2, with one token. */
-import type { MatchLine } from "@sluice/api"
+import type { ComplianceBody, MatchLine } from "@sluice/api"
 import { paths } from "@sluice/api/paths"
 import type { Query } from "./operations.ts"
 import { createRequests, type Requests } from "./requests.ts"
@@ -20,6 +20,13 @@ export interface Client extends Resources, Requests {
   /** One half of one in ten of all posts, by the `partition` in the query, 1 or 2. Reconnected as `streamSample` is. */
   streamSample10(options: StreamOptions): AsyncGenerator<StreamLine, void, void>
   /**
+   * A quarter of the posts that are deleted, by the `partition` in the query, 1 to 4, for apps whose operator allows it. A
+   * reconnect repeats the query: with `backfill_minutes` it loses nothing of these minutes, and repeats some.
+   */
+  streamPostsCompliance(options: StreamOptions): AsyncGenerator<StreamLine<ComplianceBody>, void, void>
+  /** A quarter of the users that are deleted, as `streamPostsCompliance` has posts. */
+  streamUsersCompliance(options: StreamOptions): AsyncGenerator<StreamLine<ComplianceBody>, void, void>
+  /**
    * Matches as they come, whole and with their positions. They do not count as a stream connection of the app. A
    * reconnect repeats the query, so to lose nothing set `reconnect: false` and call this again `after` the last position.
    */
@@ -39,6 +46,11 @@ export function createClient(options: ClientOptions): Client {
     stream: (more) => streamLines(options.url, connectTo(paths.stream), more),
     streamSample: (more) => streamLines(options.url, connectTo(paths.sample), more),
     streamSample10: (more) => streamLines(options.url, connectTo(paths.sample10), more),
+    // Deletions have neither positions nor ids of their own, by which a gap could be healed.
+    streamPostsCompliance: (more) =>
+      streamLines(options.url, connectTo(paths.postsCompliance), { ...more, heal: false }),
+    streamUsersCompliance: (more) =>
+      streamLines(options.url, connectTo(paths.usersCompliance), { ...more, heal: false }),
     // Its matches have positions, which heal a gap exactly.
     matches: (more) => streamLines(options.url, connectTo(paths.matches), { ...more, heal: false }),
   }

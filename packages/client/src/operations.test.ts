@@ -8,7 +8,9 @@ import { startTestServer, type TestServer } from "../../../test/support/test-ser
 import { createClient, type Client } from "./client.ts"
 
 /** Operations that are no request: what reads them instead. */
-const elsewhere: ReadonlySet<string> = new Set(["GET stream", "GET sample", "GET sample10", "GET matches"])
+const elsewhere: ReadonlySet<string> = new Set(
+  ["stream", "sample", "sample10", "postsCompliance", "usersCompliance", "matches"].map((name) => `GET ${name}`),
+)
 
 const file = "packages/client/src/operations.ts"
 
@@ -88,7 +90,14 @@ async function methodsByOperation(): Promise<ReadonlyMap<string, readonly string
       return new Response("{}")
     },
   })
-  for (const name of ["stream", "streamSample", "streamSample10", "matches"] as const) {
+  const streams = [
+    "stream",
+    "streamSample",
+    "streamSample10",
+    "streamPostsCompliance",
+    "streamUsersCompliance",
+  ] as const
+  for (const name of [...streams, "matches"] as const) {
     method = name
     await recorder[name]({ reconnect: false }).next()
   }
@@ -120,11 +129,13 @@ test("methods of X's paths have the names that they have in X's own SDK", async 
     const path = paths[operation.replace(/^\w+ /, "") as keyof typeof paths]
     return path.startsWith("/2/") ? names.filter((name) => !isOfSdk(sdk, name)) : []
   })
-  // X's SDK has `stream.posts`, `stream.postsSample`, `stream.postsSample10`, `stream.getRules`, `stream.getRuleCounts` and `stream.updateRules`.
+  // X's SDK has `stream.posts`, `stream.postsSample`, `stream.postsCompliance` and their like, `stream.getRules`, `stream.getRuleCounts` and `stream.updateRules`.
   expect(unknown).toEqual([
     "stream",
     "streamSample",
     "streamSample10",
+    "streamPostsCompliance",
+    "streamUsersCompliance",
     "rules.get",
     "rules.add",
     "rules.delete",

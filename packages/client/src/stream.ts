@@ -57,12 +57,12 @@ export type Connect = (query: Query | undefined, signal: AbortSignal) => Promise
  * The lines of the stream, over connection after connection, until `signal` is aborted. Throws lasting failures: a
  * refusal other than 429 and 5xx, and a failure of the very first connection.
  */
-export async function* streamLines(
+export async function* streamLines<Body extends object = StreamedBody>(
   url: string,
   connect: Connect,
   options: StreamOptions = {},
   nowMs: () => number = Date.now,
-): AsyncGenerator<StreamLine, void, void> {
+): AsyncGenerator<StreamLine<Body>, void, void> {
   const { signal = new AbortController().signal, onDisconnect, silenceMsMax = silenceMsMaxDefault } = options
   const reconnect = options.reconnect !== false && !isWindow(options.query)
   const seen = new SeenPosts()
@@ -80,8 +80,8 @@ export async function* streamLines(
       for await (const text of connectionLines(url, (ended) => connect(query, ended), signal, silenceMsMax)) {
         failures = 0
         if (isComplete(begin, text, nowMs() - beganAtMs)) completeAtMs = nowMs()
-        const line = text === "" ? undefined : lineOf(text)
-        const id = line?.body?.data?.id
+        const line = text === "" ? undefined : lineOf<Body>(text)
+        const id = (line?.body as StreamedBody | undefined)?.data?.id
         if (line !== undefined && (!heal || id === undefined || seen.add(id))) yield line
       }
       if (begin.kind === "recovery" && !signal.aborted) {
@@ -131,10 +131,10 @@ function passingFault(error: ApiError, hasConnected: boolean): StreamFault | und
   return error.status >= 500 ? "http" : undefined
 }
 
-function lineOf(text: string): StreamLine {
+function lineOf<Body extends object>(text: string): StreamLine<Body> {
   try {
     const value = JSON.parse(text) as unknown
-    return { text, body: typeof value === "object" && value !== null ? value : undefined }
+    return { text, body: typeof value === "object" && value !== null ? (value as Body) : undefined }
   } catch {
     return { text, body: undefined }
   }

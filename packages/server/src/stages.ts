@@ -140,6 +140,7 @@ export function createStreams(config: Config, base: Base, usage: UsageCounts): S
     connectionsOver: config.streamConnectionsOver,
     stalledMsMax: config.streamStalledSecondsMax * secondMs,
     matchRetentionMs: config.matchRetentionHours * hourMs,
+    deletionsRememberedMs: config.deletionsRememberedHours * hourMs,
   })
 }
 

@@ -35,7 +35,8 @@ test("help loads no command, and the help of a command loads neither server nor 
   const ofOthers = [...serve, ...rules].filter((file) => !file.startsWith("sluice/"))
   expect(ofOthers).toContain("server/src/config.ts")
   // The settings, and what reads the text of some.
-  const ofSettings = /^(api\/src\/limits|server\/src\/config|server\/src\/runtime\/(?:outbound\/)?[\w-]+)\.ts$/
+  const ofSettings =
+    /^(api\/src\/(?:limits|limit-profiles)|server\/src\/config|server\/src\/runtime\/(?:outbound\/)?[\w-]+)\.ts$/
   expect(ofOthers.filter((file) => !ofSettings.test(file))).toEqual([])
   expect(ofOthers).not.toContain("server/src/runtime/events/recorded-events.ts")
   expect(rules).toContain("sluice/src/commands/rules.ts")

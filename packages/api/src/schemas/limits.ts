@@ -71,6 +71,9 @@ export const OwnLimits = exactly({
   has_credits: Type.Optional(
     Type.Boolean({ description: "False: requests get 402, as on X when the credit is gone." }),
   ),
+  compliance_streams: Type.Optional(
+    Type.Boolean({ description: "True: the app may read the compliance streams, which say what was deleted." }),
+  ),
 })
 export type OwnLimits = Static<typeof OwnLimits>
 
@@ -98,6 +101,7 @@ export const AppLimitsBody = Type.Object({
     posts_per_month: shown("Absent: no bound."),
     cap_reset_day: Type.Integer(),
     has_credits: Type.Boolean(),
+    compliance_streams: Type.Boolean(),
   }),
 })
 export type AppLimitsBody = Static<typeof AppLimitsBody>

@@ -1,6 +1,13 @@
 /** Posts: pages of them, the stream, and ingest. */
 import { Type, type Static } from "typebox"
-import { ownPageSizes, backfillMinutesMax, pageSizes, postIdsMax, samplePartitions } from "../limits.ts"
+import {
+  ownPageSizes,
+  backfillMinutesMax,
+  compliancePartitions,
+  pageSizes,
+  postIdsMax,
+  samplePartitions,
+} from "../limits.ts"
 import type { Envelope, Post } from "../envelope.ts"
 import {
   Id,
@@ -94,18 +101,47 @@ export const AcknowledgedLines = Type.String({
 /** Path parameters of routes about one user. */
 export const UserParams = exactly({ id: Id })
 
+/** The beginning and the end of a stream. */
+const streamSpan = {
+  backfill_minutes: Type.Optional(Type.Integer({ minimum: 0, maximum: backfillMinutesMax, default: 0 })),
+  start_time: optionalInstant(
+    "RFC 3339, within the last 24 hours, inclusive. The stream sends what came from then until end_time, and ends.",
+  ),
+  end_time: optionalInstant("RFC 3339, exclusive; now without it. Only with start_time."),
+}
+
+const ordered = { ...query, "x-ordered": [["start_time", "end_time"]] }
+
 /** Query of the stream: its beginning and end, and the fields of posts to show. */
-export const StreamQuery = Type.Object(
-  {
-    backfill_minutes: Type.Optional(Type.Integer({ minimum: 0, maximum: backfillMinutesMax, default: 0 })),
-    start_time: optionalInstant(
-      "RFC 3339, within the last 24 hours, inclusive. The stream sends the matches from then until end_time, and ends.",
-    ),
-    end_time: optionalInstant("RFC 3339, exclusive; now without it. Only with start_time."),
-    ...selection,
-  },
-  { ...query, "x-ordered": [["start_time", "end_time"]] },
+export const StreamQuery = Type.Object({ ...streamSpan, ...selection }, ordered)
+
+/** Query of a partition of a compliance stream. */
+export const ComplianceQuery = Type.Object(
+  { partition: Type.Integer({ minimum: 1, maximum: compliancePartitions }), ...streamSpan },
+  ordered,
 )
+
+const eventAt = { event_at: Instant }
+
+/** A line of a compliance stream: a post or a user that was deleted. */
+export const ComplianceBody = Type.Object(
+  {
+    data: Type.Object({
+      delete: Type.Optional(
+        Type.Object({
+          tweet: Type.Object({
+            id: Id,
+            author_id: Type.Optional({ ...Id, description: "Absent when the server never had the post." }),
+          }),
+          ...eventAt,
+        }),
+      ),
+      user_delete: Type.Optional(Type.Object({ user: Type.Object({ id: Id }), ...eventAt })),
+    }),
+  },
+  { description: "One line; lines end with CR LF." },
+)
+export type ComplianceBody = Static<typeof ComplianceBody>
 
 /** Query of the 1 % sample. */
 export const SampleQuery = queryOf({

@@ -155,6 +155,18 @@ export function forbiddenPost(detail: string): Problem {
   return new Problem({ status: 403, type: problemTypes.blank, title: "Forbidden", detail })
 }
 
+/** A stream that an operator has not opened to the app. Source: X's response; the detail is ours. */
+export function notEnrolled(appId: AppId): Problem {
+  return new Problem({
+    status: 403,
+    type: problemTypes.clientForbidden,
+    title: "Client Forbidden",
+    detail:
+      "The compliance streams are open to apps whose operator allows it: `compliance_streams` among the app's limits.",
+    extras: { client_id: appId, reason: "client-not-enrolled" },
+  })
+}
+
 /** Something that does not exist, or is not the caller's: the response must not show which. */
 export function notFound(resource: string, parameter: string, id: string): Problem {
   return notThere(`Could not find ${resource} with ${parameter}: [${id}].`, {

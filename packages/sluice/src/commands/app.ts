@@ -124,6 +124,8 @@ interface LimitOptions extends AppOptions {
   readonly postsPerMonth?: number
   /** Absent unless one of `--credits` and `--no-credits` is given. */
   readonly credits?: boolean
+  /** Absent unless one of `--compliance-streams` and `--no-compliance-streams` is given. */
+  readonly complianceStreams?: boolean
   readonly reset?: true
 }
 
@@ -137,11 +139,22 @@ function limitOptions(command: Command): Command {
     .option("--posts-per-month <count>", "Most posts in a month, as usage counts them; 0: no bound", figure(0))
     .option("--credits", "The app has credit again")
     .option("--no-credits", "The app has no credit: its requests get 402")
+    .option("--compliance-streams", "The app may read the compliance streams, which say what is deleted")
+    .option("--no-compliance-streams", "The app may not read the compliance streams")
 }
 
 /** The limits that options name. */
 function limitsOf(options: LimitOptions): OwnLimits {
-  const { requests: bounds, rules, ruleCharacters, connections, postsPerSecond, postsPerMonth, credits } = options
+  const {
+    requests: bounds,
+    rules,
+    ruleCharacters,
+    connections,
+    postsPerSecond,
+    postsPerMonth,
+    credits,
+    complianceStreams,
+  } = options
   return {
     ...(bounds !== undefined && { requests: bounds }),
     ...(rules !== undefined && { rules }),
@@ -150,6 +163,7 @@ function limitsOf(options: LimitOptions): OwnLimits {
     ...(postsPerSecond !== undefined && { posts_per_second: postsPerSecond }),
     ...(postsPerMonth !== undefined && { posts_per_month: postsPerMonth }),
     ...(credits !== undefined && { has_credits: credits }),
+    ...(complianceStreams !== undefined && { compliance_streams: complianceStreams }),
   }
 }
 

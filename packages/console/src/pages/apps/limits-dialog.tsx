@@ -63,6 +63,7 @@ function EditLimits({
   )
   const [requests, setRequests] = useState(() => requestsText(own.requests))
   const [hasCredits, setHasCredits] = useState(own.has_credits ?? true)
+  const [hasCompliance, setHasCompliance] = useState(own.compliance_streams ?? false)
   const bounds = boundsOf(requests)
   return (
     <FormDialog
@@ -80,6 +81,7 @@ function EditLimits({
               ...figuresOf(texts),
               ...(requests.trim() !== "" && bounds !== undefined && { requests: bounds }),
               ...(!hasCredits && { has_credits: false }),
+              ...(hasCompliance && { compliance_streams: true }),
             },
           },
           { onSuccess: onClose },
@@ -106,6 +108,9 @@ function EditLimits({
       />
       <Checkbox isChecked={hasCredits} onChange={setHasCredits}>
         The app has credit
+      </Checkbox>
+      <Checkbox isChecked={hasCompliance} onChange={setHasCompliance}>
+        The app may read which posts and users are deleted (compliance streams)
       </Checkbox>
     </FormDialog>
   )

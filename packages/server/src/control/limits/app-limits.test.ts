@@ -53,6 +53,7 @@ test("each figure is the app's, else the setting's, else the profile's, and 0 is
     postsPerSecondMax: 250,
     capResetDay: 1,
     hasCredits: true,
+    hasComplianceStreams: false,
   })
 })
 

@@ -41,6 +41,8 @@ export interface AppLimits {
   readonly capResetDay: number
   /** False: its requests get 402. */
   readonly hasCredits: boolean
+  /** Whether it may read the compliance streams. */
+  readonly hasComplianceStreams: boolean
 }
 
 /** A bound of requests to an endpoint. */
@@ -64,6 +66,7 @@ export function limitsOf(server: ServerLimits, { limits: own = {} }: LimitedApp)
     ...boundOf("postsPerMonthMax", own.posts_per_month ?? server.postsPerMonthMax),
     capResetDay: server.capResetDay,
     hasCredits: own.has_credits ?? true,
+    hasComplianceStreams: own.compliance_streams ?? false,
   }
 }
 

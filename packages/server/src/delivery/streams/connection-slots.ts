@@ -1,4 +1,4 @@
-import type { DisconnectType, StreamEndpoint } from "@sluice/api"
+import { compliancePartitions, samplePartitions, type DisconnectType, type StreamEndpoint } from "@sluice/api"
 import type { App } from "../../model/app.ts"
 import type { AppId } from "../../model/ids.ts"
 import { streamRefused } from "../../model/problem.ts"
@@ -28,6 +28,13 @@ export interface ConnectionSlot {
   readonly released: PromiseWithResolvers<void>
 }
 
+/** Endpoints whose stream comes in partitions: an app may have as many connections to each partition. Ours. */
+const partitionsOf: Readonly<Partial<Record<ConnectionKind, number>>> = {
+  sample10_stream: samplePartitions,
+  tweets_compliance_stream: compliancePartitions,
+  users_compliance_stream: compliancePartitions,
+}
+
 /** The connections of all apps to this process, within their limits. */
 export class ConnectionSlots {
   readonly #taken = new Map<AppId, Set<ConnectionSlot>>()
@@ -48,11 +55,11 @@ export class ConnectionSlots {
     return this.#taken.keys()
   }
 
-  /** Most connections of the kind that an app may have, `liveMax` to an endpoint, and the effect of another one. */
+  /** Most connections of the kind that an app may have, `liveMax` to a partition of an endpoint, and the effect of another one. */
   limitOf(kind: ConnectionKind, liveMax: number): { readonly max: number; readonly replacesOldest: boolean } {
     if (kind === "window") return { max: recoveriesPerAppMax, replacesOldest: false }
     if (kind === "watch") return { max: watchesPerAppMax, replacesOldest: false }
-    return { max: liveMax, replacesOldest: this.#over === "replace" }
+    return { max: liveMax * (partitionsOf[kind] ?? 1), replacesOldest: this.#over === "replace" }
   }
 
   /** True when the app has as many connections of the kind as it may. */

@@ -6,7 +6,7 @@ import type { MatchEntry } from "../../model/match.ts"
 import type { PostShape } from "../../model/post.ts"
 import { renderDelivery, renderPostLine, shapeFor } from "../../model/render-post.ts"
 
-/** A record of a stream: a post, and more in a stream that shows more. */
+/** A record of a stream: a post, and more in a stream that shows more; or what was deleted, as JSON text. */
 export interface StreamRecord {
   readonly postId: PostId
   /** Absent when the stored post is damaged, or deleted. */
@@ -44,6 +44,9 @@ function formatOf<Entry extends StreamRecord>(
     return format
   }
 }
+
+/** The lines of X's compliance streams, which their source makes. */
+export const deletionFormat: LineFormat = { shape: "core", render: ({ postJson }) => postJson }
 
 /** The lines of `GET /sluice/v1/matches`: position and time of the match before the envelope, whole, and its rules. */
 export const matchFormat: LineFormat<MatchEntry> = {

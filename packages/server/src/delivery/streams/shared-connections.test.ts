@@ -97,6 +97,7 @@ async function begin(
     connectionsOver,
     stalledMsMax: 30_000,
     matchRetentionMs: 3_600_000,
+    deletionsRememberedMs: 172_800_000,
   })
   const http = createServer((_, response) => {
     streams.open(anApp(app), options).then(

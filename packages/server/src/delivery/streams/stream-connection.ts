@@ -44,7 +44,7 @@ interface UsedByStream {
 }
 
 /** A source, and the app and the bounds of the connection that it is for. */
-interface BoundedSource {
+export interface BoundedSource {
   readonly appId: AppId
   readonly source: StreamSource
   readonly bounds: StreamBounds

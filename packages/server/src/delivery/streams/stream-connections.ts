@@ -22,8 +22,8 @@ import { ControlWatch } from "../control-watch.ts"
 import { ConnectionHistory } from "./connection-history.ts"
 import { ConnectionSlots, type ConnectionSlot } from "./connection-slots.ts"
 import type { LineFormat } from "./line-format.ts"
-import { serveStream, type ConnectionEnd, type StreamBounds } from "./stream-connection.ts"
-import { checkWindow, createStreamSources, kindOf, needsRules, type StreamPart } from "./stream-parts.ts"
+import { serveStream, type BoundedSource, type ConnectionEnd, type StreamBounds } from "./stream-connection.ts"
+import { checkBeginning, createStreamSources, kindOf, needsRules, type StreamPart } from "./stream-parts.ts"
 import type { StreamSource } from "./stream-source.ts"
 
 /** A slot that is reserved for one connection. */
@@ -97,11 +97,13 @@ interface StreamConnectionsDeps {
   readonly stalledMsMax: number
   /** Older matches are gone. */
   readonly matchRetentionMs: number
+  /** Older deletions are forgotten. */
+  readonly deletionsRememberedMs: number
 }
 
 /** Stream connections that read a store's logs. They must be closed, even when none was opened. */
 export function createStreamConnections(deps: StreamConnectionsDeps): StreamConnections {
-  const { store, sharedLimits, clock, events, matchRetentionMs } = deps
+  const { store, sharedLimits, clock, events } = deps
   const slots = new ConnectionSlots(deps)
   const running = new Set<Promise<void>>()
   const history = new ConnectionHistory({ ...deps, isShared: sharedLimits !== undefined })
@@ -131,31 +133,14 @@ export function createStreamConnections(deps: StreamConnectionsDeps): StreamConn
     void slot.released.promise.then(release)
   }
 
-  async function serve(
-    response: ServerResponse,
-    {
-      appId,
-      source,
-      bounds,
-      slot,
-    }: {
-      readonly appId: AppId
-      readonly source: StreamSource
-      readonly bounds: StreamBounds
-      readonly slot: ConnectionSlot
-    },
-  ): Promise<void> {
+  async function serve(response: ServerResponse, slot: ConnectionSlot, what: BoundedSource): Promise<void> {
+    const { appId } = what
     const release = (): void => slots.release(appId, slot)
     // A client that has left may connect again at once, though this connection may still wait for a read of the store.
     response.once("close", release)
     events.streamOpened({ appId })
     try {
-      const { disconnectReason, ...ended } = await serveStream(
-        deps,
-        { appId, source, bounds },
-        response,
-        slot.ended.signal,
-      )
+      const { disconnectReason, ...ended } = await serveStream(deps, what, response, slot.ended.signal)
       history.ended(slot.uuid, disconnectReason)
       events.streamClosed({ appId, ...ended })
     } finally {
@@ -167,9 +152,10 @@ export function createStreamConnections(deps: StreamConnectionsDeps): StreamConn
   return {
     async open(app, { part, format, clientIp }) {
       const { id: appId } = app
-      const { connectionsMax, postsPerSecondMax } = deps.limitsOf(app)
+      const limits = deps.limitsOf(app)
+      const { connectionsMax } = limits
       const [kind, uuid] = [kindOf(part), randomUUID()]
-      if (part.kind === "window") checkWindow(part, clock.nowMs(), matchRetentionMs)
+      checkBeginning(part, clock.nowMs(), deps)
       if (needsRules(part) && (await store.ruleCount(appId)) === 0) throw streamRefused("RuleConfigurationIssue")
       // Its slots may belong to credentials that are gone, which the watch has not noticed yet.
       if (slots.isFull(appId, kind, connectionsMax)) await endOutdated(appId)
@@ -189,15 +175,10 @@ export function createStreamConnections(deps: StreamConnectionsDeps): StreamConn
         slots.release(appId, slot)
         throw error
       }
-      // A recovery is as fast as its client, and what is watched is no part of X's API.
-      const bounds: StreamBounds = {
-        ...((part.kind === "live" || part.kind === "sample") &&
-          postsPerSecondMax !== undefined && { postsPerSecondMax }),
-        ...(part.kind !== "watch" && { used: usedBy(deps.usage, app) }),
-      }
+      const bounds = boundsOf(part, limits, usedBy(deps.usage, app))
       return {
         async run(response) {
-          const serving = serve(response, { appId, source, bounds, slot })
+          const serving = serve(response, slot, { appId, source, bounds })
           running.add(serving)
           await serving
           running.delete(serving)
@@ -220,6 +201,19 @@ export function createStreamConnections(deps: StreamConnectionsDeps): StreamConn
       await Promise.all([watching, keepingHistory, ...running])
       await history.settled()
     },
+  }
+}
+
+/** The bounds of a part. A recovery is as fast as its client; matches that are watched and deletions are no usage. */
+function boundsOf(
+  { kind }: StreamPart,
+  { postsPerSecondMax }: StreamLimits,
+  used: NonNullable<StreamBounds["used"]>,
+): StreamBounds {
+  const isPaced = kind === "live" || kind === "sample"
+  return {
+    ...(isPaced && postsPerSecondMax !== undefined && { postsPerSecondMax }),
+    ...(kind !== "watch" && kind !== "deletions" && { used }),
   }
 }
 

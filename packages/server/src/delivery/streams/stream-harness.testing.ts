@@ -108,6 +108,7 @@ class StreamHarness {
       connectionsOver,
       stalledMsMax,
       matchRetentionMs,
+      deletionsRememberedMs: 172_800_000,
     })
   }
 

@@ -152,6 +152,7 @@ const appLimits = {
     posts_per_month: 100_000,
     cap_reset_day: 1,
     has_credits: true,
+    compliance_streams: false,
   },
 }
 
@@ -199,6 +200,8 @@ const examples: Readonly<Record<string, OperationExamples>> = {
   streamPosts: { response: { data: post, matching_rules: [{ id: ruleId, tag: "birds" }] } },
   streamPostsSample: { response: { data: post } },
   streamPostsSample10: { response: { data: post } },
+  streamPostsCompliance: { response: { data: { delete: { tweet: { id: "1", author_id: "7" }, event_at: at } } } },
+  streamUsersCompliance: { response: { data: { user_delete: { user: { id: "7" }, event_at: at } } } },
   getConnectionHistory: { response: connections },
   deleteConnectionsByUuids: { request: { uuids: [connectionUuid] }, response: endedConnections },
   deleteAllConnections: { response: endedConnections },

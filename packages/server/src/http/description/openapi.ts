@@ -48,6 +48,8 @@ const described: Readonly<Record<keyof typeof paths, PathDescription>> = {
   stream: { tag: "Stream", operationIds: { GET: "streamPosts" } },
   sample: { tag: "Stream", operationIds: { GET: "streamPostsSample" } },
   sample10: { tag: "Stream", operationIds: { GET: "streamPostsSample10" } },
+  postsCompliance: { tag: "Stream", operationIds: { GET: "streamPostsCompliance" } },
+  usersCompliance: { tag: "Stream", operationIds: { GET: "streamUsersCompliance" } },
   connections: {
     tag: "Connections",
     operationIds: { GET: "getConnectionHistory", DELETE: "deleteConnectionsByUuids" },

@@ -36,8 +36,16 @@ export function presentUsage(
 
 /** The limits of an app. */
 export function presentLimits(app: Pick<App, "id" | "limits">, limits: ServerLimits): AppLimitsBody {
-  const { rulesMax, ruleCharactersMax, connectionsMax, postsPerSecondMax, postsPerMonthMax, capResetDay, hasCredits } =
-    limitsOf(limits, app)
+  const {
+    rulesMax,
+    ruleCharactersMax,
+    connectionsMax,
+    postsPerSecondMax,
+    postsPerMonthMax,
+    capResetDay,
+    hasCredits,
+    hasComplianceStreams,
+  } = limitsOf(limits, app)
   const own: OwnLimits = app.limits ?? {}
   return {
     data: {
@@ -57,6 +65,7 @@ export function presentLimits(app: Pick<App, "id" | "limits">, limits: ServerLim
       ...(postsPerMonthMax !== undefined && { posts_per_month: postsPerMonthMax }),
       cap_reset_day: capResetDay,
       has_credits: hasCredits,
+      compliance_streams: hasComplianceStreams,
     },
   }
 }

@@ -1,12 +1,28 @@
 import { paths } from "@sluice/api"
-import { MatchesQuery, MatchLine, Sample10Query, SampleQuery, StreamedBody, StreamQuery } from "@sluice/api/schemas"
+import {
+  ComplianceBody,
+  ComplianceQuery,
+  MatchesQuery,
+  MatchLine,
+  Sample10Query,
+  SampleQuery,
+  StreamedBody,
+  StreamQuery,
+} from "@sluice/api/schemas"
 import type { FastifyReply, FastifyRequest } from "fastify"
 import type { Static } from "typebox"
-import { deliveryFormat, matchFormat, sampleFormat, type LineFormat } from "../../delivery/streams/line-format.ts"
+import { limitsOf } from "../../control/limits/app-limits.ts"
+import {
+  deletionFormat,
+  deliveryFormat,
+  matchFormat,
+  sampleFormat,
+  type LineFormat,
+} from "../../delivery/streams/line-format.ts"
 import { onePercent, tenPercent } from "../../delivery/streams/sample.ts"
-import type { StreamPart } from "../../delivery/streams/stream-parts.ts"
+import type { StreamPart, StreamSpanRequest } from "../../delivery/streams/stream-parts.ts"
 import type { MatchSeq } from "../../model/ids.ts"
-import { invalidRequest } from "../../model/problem.ts"
+import { invalidRequest, notEnrolled } from "../../model/problem.ts"
 import { appOf } from "../auth.ts"
 import type { HttpDeps, HttpServer } from "../deps.ts"
 import { bearerRoute, selectionOf } from "./route-schema.ts"
@@ -17,7 +33,7 @@ import { bearerRoute, selectionOf } from "./route-schema.ts"
  */
 export function streamRoutes(
   server: HttpServer,
-  { streamConnections, events }: Pick<HttpDeps, "streamConnections" | "events">,
+  { streamConnections, events, limits }: Pick<HttpDeps, "streamConnections" | "events" | "limits">,
 ): void {
   /**
    * GET /2/tweets/search/stream: matches as they come, until the client disconnects; or the matches of a past window of
@@ -32,7 +48,7 @@ export function streamRoutes(
     },
     async (request, reply) => {
       const { query } = request
-      await serve(request, reply, { part: partOf(query), format: deliveryFormat(selectionOf(query)) })
+      await serve(request, reply, { part: spanOf(query), format: deliveryFormat(selectionOf(query)) })
     },
   )
 
@@ -41,7 +57,7 @@ export function streamRoutes(
     paths.sample,
     {
       exposeHeadRoute: false,
-      config: { sessionProof: "csrf-token" },
+      config: { sessionProof: "csrf-token", returnsPosts: true },
       ...bearerRoute("Stream a sample of posts", StreamedBody, { querystring: SampleQuery }),
     },
     async (request, reply) => {
@@ -57,7 +73,7 @@ export function streamRoutes(
     paths.sample10,
     {
       exposeHeadRoute: false,
-      config: { sessionProof: "csrf-token" },
+      config: { sessionProof: "csrf-token", returnsPosts: true },
       ...bearerRoute("Stream a larger sample of posts", StreamedBody, { querystring: Sample10Query }),
     },
     async (request, reply) => {
@@ -68,6 +84,31 @@ export function streamRoutes(
       await serve(request, reply, { part, format: sampleFormat(selectionOf(query)) })
     },
   )
+
+  /**
+   * GET /2/tweets/compliance/stream and /2/users/compliance/stream: a partition of the deletions, as they come, for apps whose
+   * operator allows it. Not for HEAD, which would not end.
+   */
+  for (const [path, of, summary] of [
+    [paths.postsCompliance, "post", "Stream the posts that are deleted"],
+    [paths.usersCompliance, "user", "Stream the users that are deleted"],
+  ] as const) {
+    server.get(
+      path,
+      {
+        exposeHeadRoute: false,
+        config: { sessionProof: "csrf-token" },
+        ...bearerRoute(summary, ComplianceBody, { querystring: ComplianceQuery }),
+      },
+      async (request, reply) => {
+        const app = appOf(request)
+        if (!limitsOf(limits, app).hasComplianceStreams) throw notEnrolled(app.id)
+        const { partition, ...span } = request.query
+        const part = { kind: "deletions", of, partition, span: spanOf(span) } as const
+        await serve(request, reply, { part, format: deletionFormat })
+      },
+    )
+  }
 
   /**
    * GET /sluice/v1/matches: matches as they come, whole; it does not count as a stream connection of the app. Not for HEAD,
@@ -108,7 +149,11 @@ export function streamRoutes(
   }
 }
 
-function partOf({ backfill_minutes, start_time, end_time }: Static<typeof StreamQuery>): StreamPart {
+function spanOf({
+  backfill_minutes,
+  start_time,
+  end_time,
+}: Pick<Static<typeof StreamQuery>, "backfill_minutes" | "start_time" | "end_time">): StreamSpanRequest {
   if (start_time === undefined) {
     if (end_time !== undefined) {
       throw invalidRequest("The `end_time` query parameter needs a `start_time`", { end_time: [end_time] })

@@ -33,7 +33,7 @@ test("failing matches stop their link at 1,000 pending entries, and no more are 
   outbound.respondToAll(() => 200)
   await clock.advance(60_000)
   await eventually(() => outbound.received.length).toBe(3_500)
-  // What ended last may be saved after the pause between two saves.
+  // The last outcome may be saved after the pause between two saves.
   const progress = async () => (await clock.advance(2), harness.progress("100"))
   await eventually(progress).toEqual({ position: 2_500, retries: [] })
 })
