@@ -8,11 +8,14 @@ import type { SearchedPosts } from "./searched-posts.ts"
 const postsPerBatch = 500
 
 /** The version after the one whose steps `undo` undoes. */
-const undoneVersion = 17
+const undoneVersion = 19
 
-/** Undoes the steps from version 12 to 17 (`connection/migrations.ts`). */
+/** Undoes the steps from version 12 to 19 (`connection/migrations.ts`). */
 const undo = `
   BEGIN;
+  DROP TABLE connection_history;
+  DROP TABLE usage_days; DROP TABLE usage_posts;
+  ALTER TABLE apps DROP COLUMN limits;
   ALTER TABLE links DROP COLUMN withdrawn;
   DROP TABLE deletions; DROP TABLE shown_posts;
   DROP TABLE edit_versions;
