@@ -28,7 +28,7 @@ export const ConnectionsQuery = queryOf({
 export type ConnectionsQuery = Static<typeof ConnectionsQuery>
 
 /** A connection of the list. Members that `connection.fields` does not choose are absent. */
-const Connection = Type.Object({
+export const Connection = Type.Object({
   id: Type.Optional(Type.String({ description: "A UUID." })),
   endpoint_name: Type.Optional(Type.String({ enum: [...streamEndpoints] })),
   connected_at: Type.Optional(Instant),
