@@ -242,3 +242,24 @@ test("a database is neither backed up nor restored by these commands, which name
   }
   expect(await namesIn(directory.path)).toEqual([])
 })
+
+test("a restored backup remembers its deletions, and holds again what was deleted after it", async () => {
+  const gone = ["1", "2"]
+  {
+    await using server = await startTestServer({ data })
+    await filled(server, 3)
+    const operator = await server.running.apps.createToken("operator")
+    await server.send("POST", paths.deletions, { post_ids: [gone[0], "77"], user_ids: ["88"] }, operator)
+    await backUpStore(configOf(data), copy, { withKey: true })
+    await server.send("POST", paths.deletions, { post_ids: [gone[1]] }, operator)
+  }
+  const restored = join(directory.path, "restored")
+  await restoreStore(copy, configOf(restored))
+  expect(await faultsIn(restored)).toEqual([])
+  await using server = await startTestServer({ data: restored })
+  const line = (id: string, author: string) => ({ data: { id, text: "cat", author_id: author } })
+  const again = await server.ingest(line("1", "7"), line("2", "7"), line("77", "7"), line("78", "88"), line("79", "7"))
+  expect(again.body).toMatchObject({ accepted: 1, duplicates: 4 })
+  const found = await server.call(`${paths.postsById}?ids=1,2,3,77,78,79`)
+  expect((found.body as { data: { id: string }[] }).data.map(({ id }) => id)).toEqual(["2", "3", "79"])
+})

@@ -22,7 +22,7 @@ import type { Store } from "../store/store.ts"
 const atOnceMax = 100
 
 /** Between two parts, so that ingest runs. Ours. */
-const pauseMs = 5
+const pauseMs = 15
 
 /** Between two looks at whether there is something to do. Ours. */
 const pollMs = 200
@@ -30,6 +30,9 @@ const pollMs = 200
 /** For so long no deletion has come when the files are cleared, and so long at most that waits. Ours. */
 const quietMs = 1_000
 const eraseMsMax = 30_000
+
+/** Between two parts that overwrite what deletions have left in the files, so that ingest runs. Ours. */
+const overwritePauseMs = 300
 
 /** Between two passes over what is remembered, and most deletions that one forgets at a time. Ours. */
 const forgetMs = 60_000
@@ -52,18 +55,25 @@ export interface Deletions {
 export interface DeletionDeps {
   readonly store: Pick<
     Store,
-    "delete" | "continueDeletions" | "forgetDeletions" | "eraseDeleted" | "onChange" | "post" | "chainsOf"
+    | "delete"
+    | "continueDeletions"
+    | "forgetDeletions"
+    | "overwriteDeleted"
+    | "eraseDeleted"
+    | "onChange"
+    | "post"
+    | "chainsOf"
   >
   readonly leases: Pick<Leases, "has">
   readonly clock: Clock
-  readonly events: Pick<Events, "failed">
+  readonly events: Pick<Events, "failed" | "deletionsRequested">
   /** How long a deleted id is remembered. */
   readonly rememberedMs: number
 }
 
 /** Deletions over a store. */
 export function createDeletions(deps: DeletionDeps): Deletions {
-  const { store, clock } = deps
+  const { store, clock, events } = deps
   const deletions: Deletions = {
     async deleteOwn(id, { appId, userId }) {
       const post = await store.post(id, appId)
@@ -84,6 +94,7 @@ export function createDeletions(deps: DeletionDeps): Deletions {
         for (const [index, request] of some.entries())
           found.set(keyOf(request), outcomes[index] ?? { wasStored: false })
       }
+      events.deletionsRequested({ way: "request", count: all.length })
       return requests.map((request) => found.get(keyOf(request)) ?? { wasStored: false })
     },
     run: (signal) => new Upkeep(deps).run(signal),
@@ -126,7 +137,7 @@ class Upkeep {
       try {
         if (leases.has("retention")) {
           if (this.#mayBePending) waitMs = (await this.#continue()) ? pollMs : pauseMs
-          else if (this.#isErasureDue()) await this.#erase()
+          else if (this.#isErasureDue()) waitMs = await this.#erase()
           if (clock.monotonicMs() >= forgetsAtMs) {
             if ((await this.#forget()) < forgottenMax) forgetsAtMs = clock.monotonicMs() + forgetMs
           }
@@ -149,10 +160,14 @@ class Upkeep {
     return isDone
   }
 
-  async #erase(): Promise<void> {
+  /** Returns how long to wait for the next part. */
+  async #erase(): Promise<number> {
+    const { store } = this.#deps
     const before = this.#deleted
+    if (!(await store.overwriteDeleted())) return overwritePauseMs
     // Readers in the way are gone at the next try.
-    if ((await this.#deps.store.eraseDeleted()) && this.#deleted === before) this.#deleted = undefined
+    if ((await store.eraseDeleted()) && this.#deleted === before) this.#deleted = undefined
+    return pollMs
   }
 
   #forget(): Promise<number> {

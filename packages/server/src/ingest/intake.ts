@@ -57,7 +57,10 @@ interface Reader {
 /** The intake whose threads are at the other ends of these ports. */
 export function intakeThrough(
   threads: readonly { readonly intakePort: MessagePort }[],
-  events: Pick<Events, "failed" | "postsAccepted" | "rulesIndexed" | "recordsDamaged" | "rulesSkipped">,
+  events: Pick<
+    Events,
+    "failed" | "postsAccepted" | "deletionsRequested" | "rulesIndexed" | "recordsDamaged" | "rulesSkipped"
+  >,
 ): Intake {
   /** Only apps with skipped rules. */
   const skipped = new Map<AppId, SkippedRules>()
@@ -95,8 +98,9 @@ export function intakeThrough(
     return {
       read: (id, bytes) => bodies.get(id)?.body.read(bytes),
       batch(id, report, bytes, index) {
-        const { accepted, duplicates, rejectedCount, matches } = report
+        const { accepted, duplicates, deleted, rejectedCount, matches } = report
         events.postsAccepted({ accepted, duplicates, rejected: rejectedCount, matches })
+        if (deleted !== undefined) events.deletionsRequested({ way: "line", count: deleted })
         reportIndex(reader(), index)
         bodies.get(id)?.body.batch(report, bytes)
       },

@@ -52,6 +52,7 @@ beforeEach(async () => {
   intake = intakeThrough([{ intakePort: channel.port1 }], {
     failed,
     postsAccepted,
+    deletionsRequested: () => undefined,
     rulesIndexed: () => undefined,
     recordsDamaged: () => undefined,
     rulesSkipped: () => undefined,
@@ -351,7 +352,14 @@ test("a thread that ends fails its own bodies, and no other, and leaves the repo
   using ports = new DisposableStack()
   const ended = ports.adopt(new MessageChannel(), (one) => one.port1.close())
   const nothing = (): void => undefined
-  const events = { failed, postsAccepted, rulesIndexed: nothing, recordsDamaged: nothing, rulesSkipped: nothing }
+  const events = {
+    failed,
+    postsAccepted,
+    deletionsRequested: () => undefined,
+    rulesIndexed: nothing,
+    recordsDamaged: nothing,
+    rulesSkipped: nothing,
+  }
   const shared = intakeThrough([{ intakePort: ended.port1 }, { intakePort: channel.port1 }], events)
   const [lost, other] = [shared.open(), shared.open()]
   ended.port2.close()
@@ -380,6 +388,7 @@ test("the counts in a report of the index are not older than the batch that was 
   const watching = intakeThrough([{ intakePort: port1 }], {
     failed,
     postsAccepted,
+    deletionsRequested: () => undefined,
     rulesIndexed: ({ candidates }) => void counted.push(candidates),
     recordsDamaged: () => undefined,
     rulesSkipped: () => undefined,

@@ -55,7 +55,7 @@ function differencesOf<Row extends object>(name: string, row: Row, copy: Row | u
 
 /** The numbers, in the order in which they are shown. */
 function numbersOf({ audit: { posts, logs, links }, counts }: CountedStore): ReadonlyMap<string, number> {
-  const ofLinks = (key: keyof LinkTally & ("delivered" | "expired" | "missed" | "position")): number =>
+  const ofLinks = (key: keyof LinkTally & ("delivered" | "expired" | "missed" | "withdrawn" | "position")): number =>
     sum(links.map((link) => link[key]))
   return new Map([
     ...Array.from(counts, ([name, count]) => [name.replaceAll("_", " "), count] as const),
@@ -67,6 +67,7 @@ function numbersOf({ audit: { posts, logs, links }, counts }: CountedStore): Rea
     ["matches delivered", ofLinks("delivered")],
     ["matches expired", ofLinks("expired")],
     ["matches missed", ofLinks("missed")],
+    ["matches withdrawn", ofLinks("withdrawn")],
   ])
 }
 

@@ -71,6 +71,8 @@ describe("a migration", () => {
     expect(migrated.numbers).toContainEqual({ name: "posts", from: 11, to: 11 })
     expect(migrated.numbers).toContainEqual({ name: "retries", from: 2, to: 2 })
     expect(migrated.numbers).toContainEqual({ name: "user objects", from: 2, to: 2 })
+    expect(migrated.numbers).toContainEqual({ name: "deletions", from: 2, to: 2 })
+    expect(migrated.numbers).toContainEqual({ name: "shown posts", from: 1, to: 1 })
     const clock = { ...systemClock, nowMs: () => 1_800_000_000_000 }
     await using source = await openEmbeddedStore({ file: storeFile(from), clock })
     await using target = await openTarget(clock)

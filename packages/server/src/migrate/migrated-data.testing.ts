@@ -125,7 +125,7 @@ async function addPosts(store: Store): Promise<void> {
     const matches = [aMatch(app, "5"), ...(index % 2 === 0 ? [aMatch(other, "7")] : [])]
     await store.append([{ post, matches }], atMs)
   }
-  await store.append([{ post: aPost("77", "9"), matches: [] }], newestAtMs)
+  await store.append([{ post: aPost("77", "9", { includedIds: ["2" as PostId] }), matches: [] }], newestAtMs)
   const users = [
     { id: "9", username: "Wren", name: `${hostile} likes cats` },
     { id: large[1], username: "hawk", name: "Hawk" },
@@ -171,6 +171,13 @@ async function deliver(store: Store): Promise<void> {
   })
   await store.trimMatches(app, { beforeMs: newestAtMs - 2.6 * dayMs, limit: 100 })
   await store.trimDeadLetters({ beforeMs: 11, limit: 100 })
+  await store.delete(
+    [
+      { kind: "post", id: "90" as PostId },
+      { kind: "user", id: "91" as UserId },
+    ],
+    newestAtMs,
+  )
 }
 
 /** Changes a store that was filled, as a server would; what the writes return. */
@@ -190,6 +197,9 @@ export async function goOn(store: Store): Promise<readonly unknown[]> {
     await store.trimDeadLetters({ ...trimmed, beforeMs: 60 }),
     await store.endConnections(app, { kind: "all" }, { atMs: newestAtMs + 1, reason: "ForceDisconnect" }),
     await store.trimConnections({ ...trimmed, beforeMs: newestAtMs + 1, keptMax: 10 }),
+    await store.append([{ post: aPost("90"), matches: [] }], newestAtMs + 2),
+    await store.append([{ post: aPost("92", "91"), matches: [] }], newestAtMs + 2),
+    await store.delete([{ kind: "post", id: "2" as PostId }], newestAtMs + 3),
   ]
 }
 
@@ -222,6 +232,8 @@ export async function readAll(reads: StoreReads): Promise<Readonly<Record<string
     heads: Object.fromEntries(await reads.heads()),
     posts: await reads.posts({ ...allOlder, bytesMax: 1_000_000 }),
     arrived: (await reads.arrivedPosts({ limit: 100, bytesMax: 1_000_000, includeUnsettled: true })).posts,
+    deletions: await reads.deletions({ after: 0, limit: 100 }),
+    deletedPosts: [...(await reads.deletedPosts(["77", "90"] as PostId[]))],
     userFill: await reads.userFill(),
     usersByName: await reads.usersByName(["hawk"]),
     usersByPrefix: await reads.usersByPrefix({ prefix: "w", limit: 5 }),

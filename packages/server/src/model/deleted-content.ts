@@ -1,5 +1,5 @@
 /**
- * The content of deleted posts in the envelopes of others, as text: all else stays letter for letter.
+ * The content of deleted posts, and the objects of deleted users, in the envelopes of others, as text: all else stays letter for letter.
  *
  * An included post takes its media and polls with it, unless another post of the envelope names them, too.
  */
@@ -11,15 +11,29 @@ const attached = { media: "media_key", polls: "id" } as const
 /** The names of a post's attachments that lead to them. */
 const attachmentNames = { media: "media_keys", polls: "poll_ids" } as const
 
-/** The envelope without the included posts of which `isDeleted` is true. The same text when there is none. */
-export function withoutDeletedPosts(envelope: string, isDeleted: (id: string) => boolean): string {
+/** The objects that are to be taken out. */
+export interface DeletedContent {
+  readonly isPostDeleted: (id: string) => boolean
+  readonly isUserDeleted: (id: string) => boolean
+}
+
+/** The ids of the users that an envelope includes. */
+export function includedUserIds(envelope: string): readonly string[] {
+  return elementsOf(membersOf(membersOf(envelope).get("includes") ?? "").get("users") ?? "").map(idOf)
+}
+
+/** The envelope without the included posts and users that are deleted. The same text when there is none. */
+export function withoutDeletedContent(
+  envelope: string,
+  { isPostDeleted: isDeleted, isUserDeleted }: DeletedContent,
+): string {
   const members = membersOf(envelope)
   const included = elementsOf(membersOf(members.get("includes") ?? "").get("tweets") ?? "")
   const [gone, kept] = [
     included.filter((post) => isDeleted(idOf(post))),
     [members.get("data") ?? "", ...included.filter((post) => !isDeleted(idOf(post)))],
   ]
-  if (gone.length === 0) return envelope
+  if (gone.length === 0 && !includedUserIds(envelope).some(isUserDeleted)) return envelope
   const isGone = (list: keyof typeof attached): ((object: string) => boolean) => {
     const named = new Set(kept.flatMap((post) => attachmentsOf(post, list)))
     const lost = new Set(gone.flatMap((post) => attachmentsOf(post, list)).filter((key) => !named.has(key)))
@@ -29,6 +43,7 @@ export function withoutDeletedPosts(envelope: string, isDeleted: (id: string) =>
     if (name !== "includes") return value
     const includes = withMembers(value, (list, objects) => {
       if (list === "tweets") return withoutElements(objects, (post) => isDeleted(idOf(post)))
+      if (list === "users") return withoutElements(objects, (user) => isUserDeleted(idOf(user)))
       return list === "media" || list === "polls" ? withoutElements(objects, isGone(list)) : objects
     })
     return includes === "{}" ? undefined : includes
@@ -48,6 +63,6 @@ function attachmentsOf(post: string, list: keyof typeof attached): readonly stri
   return elementsOf(keys).flatMap((key) => textOf(key) ?? [])
 }
 
-function idOf(post: string): string {
-  return textOf(membersOf(post).get("id")) ?? ""
+function idOf(object: string): string {
+  return textOf(membersOf(object).get("id")) ?? ""
 }

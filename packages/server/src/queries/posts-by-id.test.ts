@@ -246,3 +246,16 @@ test("a look-up holds the bytes of a page while it reads, its own until it is re
   await expect(failing.find(app, { ids: ["1" as PostId], selection: defaultSelection }, always)).rejects.toThrow("gone")
   expect(heldPages.bytes).toBe(0)
 })
+
+test("a deleted post is not found in the `includes` of a post that still shows it", async () => {
+  const tweets = ["1", "2"].map((id) => ({ id, text: "shown" }))
+  const carrier = aPost("9", "7", { envelope: JSON.stringify({ data: { id: "9", text: "t" }, includes: { tweets } }) })
+  await store.append([{ post: carrier, matches: [] }], 0)
+  for (const { id } of tweets) carriers.set(id as PostId, "9" as PostId)
+  expect(shownIds(await find(["1", "2"]))).toEqual(["1", "2"])
+  // The store does not know that the carrier shows it, as before a step of the deletion has come to it.
+  await store.delete([{ kind: "post", id: "1" as PostId }], 5)
+  expect(shownIds(await find(["1", "2"]))).toEqual(["2"])
+  expect(await lookUps.isKnown(app, "1" as PostId, always)).toBe(false)
+  expect(await lookUps.isKnown(app, "2" as PostId, always)).toBe(true)
+})

@@ -13,6 +13,7 @@ import type { PostShape, StoredPost } from "../model/post.ts"
 import { PostsRendering, shapeFor, type RenderedPosts } from "../model/render-post.ts"
 import type { Events } from "../runtime/events/events.ts"
 import type { Searches } from "../search/searches.ts"
+import type { DeletionReads } from "../store/port/deletion-store.ts"
 import type { EditReads } from "../store/port/edit-store.ts"
 import type { PostStore } from "../store/port/post-store.ts"
 import { pageBytesMax, type HeldPages } from "./held-pages.ts"
@@ -47,7 +48,7 @@ export interface PostsById {
 }
 
 interface PostsByIdDeps {
-  readonly store: Pick<PostStore, "postsById"> & Pick<EditReads, "chainsOf">
+  readonly store: Pick<PostStore, "postsById"> & Pick<EditReads, "chainsOf"> & Pick<DeletionReads, "deletedPosts">
   readonly searches: Pick<Searches, "including">
   readonly heldPages: HeldPages
   readonly events: Pick<Events, "failed">
@@ -74,7 +75,7 @@ export function createPostsById(deps: PostsByIdDeps): PostsById {
     async isKnown(appId, id, signal) {
       const read = await deps.store.postsById({ ids: [id], shape: "core", bytesMax: 1, reader: appId })
       if (read.posts.length + read.damaged.length > 0) return true
-      return (await deps.searches.including([id], signal)).size > 0
+      return (await carriersOf([id], deps, signal)).size > 0
     },
   }
 }
@@ -155,8 +156,8 @@ class LookUp {
   /** Finds the carriers of posts that are not stored, and reads as many as one read has, in the order of the posts. */
   async #readCarriers(ids: readonly PostId[]): Promise<ReadPart> {
     const asked = ids.filter((id) => !this.#carriers.has(id))
-    const found = asked.length === 0 ? undefined : await this.#deps.searches.including(asked, this.#signal)
-    for (const id of asked) this.#carriers.set(id, found?.get(id))
+    const found = await carriersOf(asked, this.#deps, this.#signal)
+    for (const id of asked) this.#carriers.set(id, found.get(id))
     const carriers = new Set(ids.map((id) => this.#carriers.get(id)).filter((id) => id !== undefined))
     return carriers.size === 0 ? nothing : this.#read([...carriers], "envelope")
   }
@@ -178,6 +179,17 @@ class LookUp {
       ids: new Set(read.stoppedAt === undefined ? ids : ids.slice(0, ids.indexOf(read.stoppedAt) + 1)),
     }
   }
+}
+
+/** The posts in whose `includes` these stand. Those that still show a deleted one, until they are rewritten, do not count. */
+async function carriersOf(
+  ids: readonly PostId[],
+  { store, searches }: Pick<PostsByIdDeps, "store" | "searches">,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<PostId, PostId>> {
+  const deleted = ids.length === 0 ? undefined : await store.deletedPosts(ids)
+  const others = ids.filter((id) => deleted?.has(id) !== true)
+  return others.length === 0 ? new Map() : searches.including(others, signal)
 }
 
 function isDamaged(id: PostId | undefined, { damaged }: ReadPart): boolean {

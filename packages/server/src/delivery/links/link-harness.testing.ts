@@ -246,6 +246,7 @@ export function createRecordedEvents(): RecordedEvents {
     connectionCut: nothing,
     logLineDropped: nothing,
     postsAccepted: nothing,
+    deletionsRequested: nothing,
     rulesIndexed: nothing,
     rulesSkipped: nothing,
     matchDeadLettered: ({ eventId, outcome }) => void deadLettered.push(`${eventId} ${outcome}`),

@@ -129,3 +129,16 @@ test.each([
 ])("a request of %j is refused", async (body) => {
   expect((await redeliver(body)).status).toBe(400)
 })
+
+test("a match of a deleted post that is sent again is withdrawn, and nothing arrives", async () => {
+  receiver.statusOf = () => 200
+  const [one = ""] = await tried(1)
+  const { delivered, withdrawn, retrying } = (await state()).total
+  const operator = await at.running.apps.createToken("operator")
+  await at.send("POST", paths.deletions, { post_ids: [String(lastId)] }, operator)
+  expect((await redeliver({ event_ids: [one] })).body).toEqual({ data: { redelivered: 1, refused: [] } })
+  await expect
+    .poll(async () => (await state()).total)
+    .toMatchObject({ delivered: delivered - 1, retrying, withdrawn: withdrawn + 1 })
+  expect(arrived()).toEqual([])
+})

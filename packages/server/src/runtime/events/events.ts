@@ -52,6 +52,8 @@ export interface Events {
   /** A request or a stage failed other than with a `Problem`. */
   failed(event: { where: string; error: unknown }): void
   postsAccepted(event: { accepted: number; duplicates: number; rejected: number; matches: number }): void
+  /** Deletions of posts and users that were asked for, whether these are stored or not. */
+  deletionsRequested(event: { way: "request" | "line"; count: number }): void
   /** `candidates` and `omitted`, rules that matches do not name, count from the start of the process. */
   rulesIndexed(event: { rules: number; scanned: number; candidates: number; omitted: number }): void
   /**

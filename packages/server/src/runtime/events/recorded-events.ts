@@ -278,6 +278,7 @@ function linkStateEvents(made: Instruments) {
 
 function controlEvents(logger: Logger, made: Instruments) {
   const trimmed = made.counter("sluice_retention_trimmed_total", "What retention deleted, by kind.", "kind")
+  const deletions = made.counter("sluice_deletions_total", "Deletions that were asked for, by way.", "way")
   const challenges = made.counter("sluice_challenges_total", "Webhook challenges, by outcome.", "outcome")
   const ahead = made.gauge(
     "sluice_clock_ahead_seconds",
@@ -299,6 +300,10 @@ function controlEvents(logger: Logger, made: Instruments) {
       trimmed.inc({ kind: "post" }, event.posts)
       trimmed.inc({ kind: "dead_letter" }, event.deadLetters)
       logger.debug(event, "retention passed")
+    },
+    deletionsRequested(event) {
+      deletions.inc({ way: event.way }, event.count)
+      logger.info(event, "deletions")
     },
     challengeFinished(event) {
       challenges.inc({ outcome: event.outcome })

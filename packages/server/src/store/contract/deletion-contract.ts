@@ -71,6 +71,7 @@ export function deletionContract(make: MakeStore): void {
       ])
       expect(await entries()).toMatchObject([{ postId: "5" }])
       await reopen()
+      expect(await store.deletedPosts(["2", "5", "8"] as PostId[])).toEqual(new Set(["2"]))
       expect(await append(aPost("2", "7"))).toEqual([false])
       await store.forgetDeletions({ beforeMs: 50, limit: 10 })
       expect(await append(aPost("2", "7"))).toEqual([false])
@@ -134,6 +135,22 @@ export function deletionContract(make: MakeStore): void {
       await expectAccounted()
     })
 
+    test("responses to attempts at a post that included a deleted one are dropped, also when they come a moment later", async () => {
+      await append(aPost("2", "7"), including("4", "7", { "2": "marker" }))
+      const response = { status: 200, headers: [] as const, body: "an echo of the marker", bytes: 21 }
+      await store.recordAttempts([anAttempt(2, { response, atMs: 40_000 })], { keptPerLink: 10 })
+      await store.delete([post("2")], 50_000)
+      await store.recordAttempts([anAttempt(2, { response, atMs: 50_500 }), anAttempt(2, { response, atMs: 60_000 })], {
+        keptPerLink: 10,
+      })
+      const kept = (await store.attempts(link, 10)).map(({ atMs, response: of }) => [atMs, of?.body])
+      expect(kept).toEqual([
+        [60_000, "an echo of the marker"],
+        [50_500, undefined],
+        [40_000, undefined],
+      ])
+    })
+
     test("a cursor counts the deleted matches that it passes as withdrawn, once", async () => {
       await appendAt([app], 10, 20, 30)
       await store.delete([post("2")], 50)
@@ -162,6 +179,25 @@ export function deletionContract(make: MakeStore): void {
       )
       await store.append([{ post: mention, matches: [] }], 1)
       expect(await store.usersById(["8", "9"] as UserId[])).toMatchObject([{ id: "9" }])
+      const { users } = JSON.parse((await store.post("1002" as PostId))?.json ?? "").includes
+      expect(users).toEqual([{ id: "7", username: "seven", name: "Seven" }])
+    })
+
+    test("a deleted user is taken out of a post that is rewritten because it includes a deleted one", async () => {
+      await append(aPost("2", "8"), including("4", "8", { "2": "marker", "3": "stays" }, { authorId: "7" as UserId }))
+      await store.delete([user("8")], 50)
+      while (!(await store.continueDeletions(50)));
+      expect(JSON.parse((await store.post("4" as PostId))?.json ?? "").includes).toEqual({
+        tweets: [{ id: "3", text: "stays" }],
+      })
+    })
+
+    test("what a post shows is forgotten with it", async () => {
+      await append(aPost("2", "7"), including("4", "7", { "2": "marker", "3": "stays" }))
+      await store.delete([post("4")], 50)
+      await store.delete([post("3"), post("2")], 51)
+      expect((await audit()).damage).toEqual([])
+      expect(await store.deletions({ after: 0, limit: 10 })).toMatchObject([{ id: "4" }, { id: "3" }, { id: "2" }])
     })
 
     test("deletions are read in order, and their head stays when they are forgotten", async () => {

@@ -107,6 +107,19 @@ export function editContract(make: MakeStore): void {
       expect(await chains("1", "2", "20")).toEqual({ 20: ["20", "30"] })
     })
 
+    test("a chain goes with the last of its versions that is deleted", async () => {
+      await come(["1"], ["2", "1", "2"], ["30", "20", "30"], ["20"])
+      const remove = (...gone: string[]) =>
+        store.delete(
+          ids(...gone).map((id) => ({ kind: "post", id })),
+          50,
+        )
+      await remove("1", "30")
+      expect(await chains("1", "2")).toEqual({ 1: ["1", "2"], 2: ["1", "2"] })
+      await remove("2", "20")
+      expect(await chains("1", "2", "20", "30")).toEqual({})
+    })
+
     test("posts of before that are taken again bring their chains", async () => {
       await come(["1"], ["2"])
       await store.takeUsers([aPost("2", "7", { chain: ids("1", "2") })], undefined)

@@ -218,6 +218,22 @@ test("counts of a link that differ from those of its rows are reported", async (
   ])
 })
 
+test("a deleted post that is there, or that another shows, is reported, and what a missing post shows", async () => {
+  using db = new DatabaseSync(file)
+  const [there, other] = [idOf(3), idOf(4)]
+  db.exec(`INSERT INTO shown_posts VALUES (77, 79, 0), (${other}, 78, 0)`)
+  const deletion = "INSERT INTO deletions (kind, id, at_ms, is_pending, checksum) VALUES ('post', ?, 1, 0, 0)"
+  for (const id of [there, 78n]) db.prepare(deletion).run(BigInt(id))
+  db.close()
+  expect((await audited(file)).damage).toEqual([
+    "shown_posts: it is noted what post 77 shows, which is not there",
+    `deletions: post ${there} is deleted, and is there`,
+    `deletions: post 78 is deleted, and post ${other} shows it`,
+    `deletions: the deletion of post ${there} is not as it was stored`,
+    "deletions: the deletion of post 78 is not as it was stored",
+  ])
+})
+
 test("a match whose post is missing is an entry without it", async () => {
   using db = new DatabaseSync(file)
   db.exec(`DELETE FROM posts WHERE id = ${idOf(3)}`)

@@ -6,12 +6,23 @@
  *
  * A match of a deleted post stays in its log without post and rules: a log has no gaps, so readers pass it knowingly.
  */
-import { withoutDeletedPosts } from "../../model/deleted-content.ts"
-import type { PostId, UserId } from "../../model/ids.ts"
+import { includedUserIds, withoutDeletedContent } from "../../model/deleted-content.ts"
+import { isId, type PostId, type UserId } from "../../model/ids.ts"
 import type { AcceptedPost } from "../../model/post.ts"
 
 /** Most posts that one step of a deletion deletes or rewrites. Ours: a transaction of some milliseconds. */
 export const deletionStepMax = 100
+
+/**
+ * For so long after a post was rewritten the response to an attempt that began before may hold what was taken out of it.
+ * Ours: a delivery is looked up again when it was read a second ago.
+ */
+const rewrittenMsMax = 2_000
+
+/** Whether an attempt may have sent a post as it was before it was rewritten, if ever it was. */
+export function maySendOld(attempt: { readonly atMs: number }, rewrittenAtMs: number | undefined): boolean {
+  return rewrittenAtMs !== undefined && attempt.atMs <= rewrittenAtMs + rewrittenMsMax
+}
 
 /** The ids that arriving posts may bring back. */
 export interface IdsInPosts {
@@ -48,7 +59,7 @@ export function withoutDeleted(post: AcceptedPost, deleted: DeletedIds): Accepte
   const userIds = post.userIds.filter((user) => !deleted.users.has(user))
   const kept = includedIds.filter((included) => !deleted.posts.has(included))
   if (kept.length === includedIds.length && userIds.length === post.userIds.length) return post
-  const envelope = Buffer.from(withoutThese(textOf(post.envelope), deleted.posts))
+  const envelope = Buffer.from(withoutThese(textOf(post.envelope), deleted))
   // The places of users' objects are those of the text as it came. An envelope that is rewritten brings none.
   return { ...post, envelope, userIds, users: [], includedIds: kept }
 }
@@ -62,9 +73,18 @@ export function shownIds({
   return [...includedIds, repostedId]
 }
 
-/** The envelope without these posts. */
-export function withoutThese(envelope: string, ids: ReadonlySet<PostId>): string {
-  return withoutDeletedPosts(envelope, (id) => ids.has(id as PostId))
+/** The users that an envelope includes: those of them that may be deleted are taken out when it is rewritten. */
+export function usersIn(envelope: string): readonly UserId[] {
+  const ids = includedUserIds(envelope).filter((id): id is UserId => isId(id) && !/^0\d/.test(id))
+  return [...new Set(ids)]
+}
+
+/** The envelope without these posts and users. */
+export function withoutThese(envelope: string, { posts, users }: DeletedIds): string {
+  return withoutDeletedContent(envelope, {
+    isPostDeleted: (id) => posts.has(id as PostId),
+    isUserDeleted: (id) => users.has(id as UserId),
+  })
 }
 
 function textOf({ buffer, byteOffset, byteLength }: Uint8Array): string {

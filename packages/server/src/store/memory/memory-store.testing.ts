@@ -57,7 +57,7 @@ import { lastIdBefore, type NewEpoch } from "../epochs.ts"
 import { holdsTime, idsOfTimes } from "../id-time.ts"
 import { withinKeyset } from "../keyset-range.ts"
 import { FairRedelivery, fewestRetriesFirst, oldestFirst } from "../ledger/fair-redelivery.ts"
-import { shownIds, withoutDeleted, withoutThese, type DeletedIds } from "../ledger/deletions.ts"
+import { maySendOld, shownIds, withoutDeleted, withoutThese, type DeletedIds } from "../ledger/deletions.ts"
 import { LinkLedger, type LinkChange, type OutstandingMatch } from "../ledger/link-change.ts"
 import { overtake } from "../ledger/overtake.ts"
 import { namedIn, progressChange } from "../ledger/progress.ts"
@@ -174,6 +174,7 @@ export class MemoryState {
   readonly editVersions = new Map<PostId, Set<PostId>>()
   /** Oldest first. */
   deletions: Deletion[] = []
+  readonly rewrittenAtMs = new Map<PostId, number>()
   lastDeletion = 0
   /** The posts that were counted for apps, by app and day. */
   readonly usage = new Map<AppId, Map<number, { posts: Set<PostId>; readonly count: number }>>()
@@ -818,9 +819,10 @@ export class MemoryStore implements Store {
       if (link !== undefined && keptPerLink > 0) {
         link.attemptsMade += 1
         const id = String(link.attemptsMade) as AttemptId
-        const isDeleted = this.#log(link.stored.appId).entries.get(attempt.seq)?.isDeleted === true
+        const entry = this.#log(link.stored.appId).entries.get(attempt.seq)
+        const isOld = maySendOld(attempt, entry && this.#state.rewrittenAtMs.get(entry.postId))
         const { response, ...rest } = attempt
-        const kept = isDeleted || response === undefined ? rest : attempt
+        const kept = entry?.isDeleted === true || isOld || response === undefined ? rest : attempt
         link.attempts = [...link.attempts, { ...kept, id }].slice(-keptPerLink)
       }
     }
@@ -1229,6 +1231,11 @@ export class MemoryStore implements Store {
     return this.#state.deletions.filter(({ seq }) => seqs.includes(seq))
   }
 
+  async deletedPosts(ids: readonly PostId[]): Promise<ReadonlySet<PostId>> {
+    const { posts } = this.#deleted()
+    return new Set(ids.filter((id) => posts.has(id)))
+  }
+
   async deletionHead(): Promise<DeletionSeq> {
     return this.#state.lastDeletion
   }
@@ -1271,12 +1278,19 @@ export class MemoryStore implements Store {
     }
     const { id } = request
     if (posts.delete(id)) this.#state.postsTrimmed += 1
+    this.#forgetChains()
     for (const [appId, log] of this.#state.logs) this.#deleteMatches(appId, log, id, appIds)
     for (const other of posts.values().toArray()) {
       if (other.repostedId === id) this.#delete({ kind: "post", id: other.id }, atMs, appIds)
       else if (other.includedIds.includes(id)) {
         const includedIds = other.includedIds.filter((included) => included !== id)
-        posts.set(other.id, { ...other, includedIds, envelope: withoutThese(other.envelope, new Set([id])) })
+        posts.set(other.id, {
+          ...other,
+          includedIds,
+          envelope: withoutThese(other.envelope, { ...this.#deleted(), posts: new Set([id]) }),
+        })
+        this.#state.rewrittenAtMs.set(other.id, atMs)
+        for (const [appId, log] of this.#state.logs) this.#dropResponses(appId, log, other.id)
       }
     }
   }
@@ -1297,6 +1311,16 @@ export class MemoryStore implements Store {
     }
   }
 
+  #dropResponses(appId: AppId, log: Log, id: PostId): void {
+    for (const [seq, entry] of log.entries) {
+      if (entry.postId !== id) continue
+      for (const link of this.#state.links.values()) {
+        if (link.stored.appId !== appId) continue
+        link.attempts = link.attempts.map((attempt) => (attempt.seq === seq ? withoutReceived(attempt) : attempt))
+      }
+    }
+  }
+
   async continueDeletions(): Promise<boolean> {
     return true
   }
@@ -1305,6 +1329,10 @@ export class MemoryStore implements Store {
     const old = this.#state.deletions.filter(({ atMs }) => atMs < beforeMs).slice(0, limit)
     this.#state.deletions = this.#state.deletions.filter((deletion) => !old.includes(deletion))
     return old.length
+  }
+
+  async overwriteDeleted(): Promise<boolean> {
+    return true
   }
 
   async eraseDeleted(): Promise<boolean> {
@@ -1559,12 +1587,16 @@ export class MemoryStore implements Store {
     const posts = byId.filter(({ id }) => after === undefined || BigInt(id) > BigInt(after)).slice(0, limit)
     const old = posts.filter(({ id, createdAtMs }) => createdAtMs < beforeMs && !needed.has(id))
     for (const { id } of old) this.#state.posts.delete(id)
-    for (const [firstId, versions] of this.#state.editVersions) {
-      if (![...versions].some((id) => this.#state.posts.has(id))) this.#state.editVersions.delete(firstId)
-    }
+    this.#forgetChains()
     this.#state.postsTrimmed += old.length
     const last = posts.at(-1)
     return { trimmed: old.length, ...(posts.length === limit && last !== undefined && { next: last.id }) }
+  }
+
+  #forgetChains(): void {
+    for (const [firstId, versions] of this.#state.editVersions) {
+      if (![...versions].some((id) => this.#state.posts.has(id))) this.#state.editVersions.delete(firstId)
+    }
   }
 
   /** Everything that there is, counted. */

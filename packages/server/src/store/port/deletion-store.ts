@@ -1,4 +1,5 @@
 /** Posts and users that are deleted, and remembered: a part of the store (`store.ts`). */
+import type { PostId } from "../../model/ids.ts"
 import type { Deletion, DeletionOutcome, DeletionRequest, DeletionSeq } from "../../model/deletion.ts"
 
 /** A stretch of the remembered deletions. */
@@ -14,6 +15,8 @@ export interface DeletionReads {
   deletions(range: DeletionRange): Promise<readonly Deletion[]>
   /** Those of the deletions, by their positions, that are remembered. */
   deletionsAt(seqs: readonly DeletionSeq[]): Promise<readonly Deletion[]>
+  /** Those of the posts that are remembered as deleted. */
+  deletedPosts(ids: readonly PostId[]): Promise<ReadonlySet<PostId>>
   /** A position after the newest deletion, also when that is forgotten, and before the next; 0 before the first. */
   deletionHead(): Promise<DeletionSeq>
 }
@@ -31,6 +34,11 @@ export interface DeletionWrites {
   continueDeletions(atMs: number): Promise<boolean>
   /** Forgets the deletions before a moment, oldest first, at most `limit`. Returns how many. */
   forgetDeletions(options: { readonly beforeMs: number; readonly limit: number }): Promise<number>
+  /**
+   * Overwrites some of what deletions have left in the store's files next to where it was, in a transaction of some milliseconds.
+   * Returns whether nothing is left; then `eraseDeleted` does the rest.
+   */
+  overwriteDeleted(): Promise<boolean>
   /**
    * Removes from the store's files what was deleted before and may still be in their unused parts. Returns false when
    * readers were in the way: then it is to be called again.

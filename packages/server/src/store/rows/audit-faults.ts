@@ -54,6 +54,15 @@ export const auditSql = {
     `NOT EXISTS (
        SELECT 1 FROM links JOIN matches ON matches.app_id = links.app_id
        WHERE links.id = ${table}.link_id AND links.app_id = ${table}.app_id AND matches.seq = ${table}.seq)`,
+  /** Posts of which it is noted what they show, and that are not stored. */
+  showingOfNone: `SELECT DISTINCT CAST (post_id AS TEXT) AS id FROM shown_posts
+    WHERE NOT EXISTS (SELECT 1 FROM posts WHERE posts.id = shown_posts.post_id) ORDER BY 1`,
+  /** Posts that are stored although their deletion is done. */
+  storedDeleted: `SELECT CAST (id AS TEXT) AS id FROM deletions
+    WHERE kind = 'post' AND NOT is_pending AND EXISTS (SELECT 1 FROM posts WHERE posts.id = deletions.id) ORDER BY 1`,
+  /** Posts that show one whose deletion is done. */
+  shownDeleted: `SELECT CAST (post_id AS TEXT) AS id, CAST (shown_id AS TEXT) AS shown
+    FROM shown_posts JOIN deletions ON kind = 'post' AND deletions.id = shown_id WHERE NOT is_pending ORDER BY 1`,
 }
 
 /** Sentences about faults. */
@@ -66,6 +75,11 @@ export const faultOf = {
     `matches: match ${match.seq} of app ${match.appId} is of post ${match.postId}, which is not there`,
   wrongUsage: ({ appId, day, posts, remembered }: WrongUsageRow): string =>
     `usage_days: app ${appId} has ${posts} posts on day ${day}, and ${remembered} are remembered`,
+  showingOfNone: ({ id }: { readonly id: string }): string =>
+    `shown_posts: it is noted what post ${id} shows, which is not there`,
+  storedDeleted: ({ id }: { readonly id: string }): string => `deletions: post ${id} is deleted, and is there`,
+  shownDeleted: ({ id, shown }: { readonly id: string; readonly shown: string }): string =>
+    `deletions: post ${shown} is deleted, and post ${id} shows it`,
   incompleteLog: (log: { appId: AppId; trimmedTo: number; head: number }, entries: number): string =>
     `match_logs: the log of app ${log.appId} runs from ${log.trimmedTo + 1} to ${log.head}, and has ${entries} entries`,
 }

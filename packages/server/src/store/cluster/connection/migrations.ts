@@ -441,6 +441,10 @@ const steps: readonly string[] = [
   CREATE TABLE last_deletion (last_seq bigint NOT NULL);
   INSERT INTO last_deletion VALUES (0);
 
+  -- When posts were rewritten without a deleted one, as long as deletions are remembered.
+  CREATE TABLE rewritten_posts (post_id bigint PRIMARY KEY, at_ms bigint NOT NULL);
+  CREATE INDEX rewritten_posts_by_time ON rewritten_posts (at_ms);
+
   -- Taken by a deletion: it waits for the appends that run.
   CREATE FUNCTION lock_deletions() RETURNS void LANGUAGE sql VOLATILE AS
     'SELECT pg_advisory_xact_lock(${deletionsLock})';
@@ -459,6 +463,11 @@ const steps: readonly string[] = [
       SELECT deletions.kind, deletions.id FROM deletions WHERE deletions.kind = 'user' AND deletions.id = ANY (users);
   END
   $$;
+
+  -- Statistics hold samples of a column, also of rows that are deleted later.
+  ALTER TABLE posts ALTER COLUMN core SET STATISTICS 0, ALTER COLUMN envelope SET STATISTICS 0;
+  ALTER TABLE attempts ALTER COLUMN response SET STATISTICS 0;
+  ALTER TABLE user_objects ALTER COLUMN object SET STATISTICS 0;
 
   -- Matches whose posts were deleted before they were delivered.
   ALTER TABLE links ADD COLUMN withdrawn bigint NOT NULL DEFAULT 0;

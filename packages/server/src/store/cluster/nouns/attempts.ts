@@ -1,8 +1,9 @@
 /** The attempt history: of each link a ring of the newest attempts. */
 import type { AttemptReads, AttemptWrites } from "../../port/attempt-store.ts"
 import type { Attempt } from "../../../model/attempt.ts"
-import type { LinkId, MatchSeq } from "../../../model/ids.ts"
+import type { LinkId } from "../../../model/ids.ts"
 import { attemptColumns, attemptOf, jsonOrNull, type AttemptRow } from "../../rows/attempt.ts"
+import { maySendOld } from "../../ledger/deletions.ts"
 import { deletedRules } from "../../rows/match-entry.ts"
 import { columnsOf } from "../../rows/record.ts"
 import { columnsAs, type ClusterDatabase, type Queries, type WriteTransaction } from "../connection/database.ts"
@@ -39,42 +40,46 @@ export function createAttemptWrites(database: ClusterDatabase): AttemptWrites {
         const deleted = await deletedAmong(transaction, attempts)
         await lockLinks(transaction, [...byLink.keys()])
         const counted = await count(transaction, byLink)
+        const keptOf = (attempt: Attempt): Attempt => (deleted.has(attempt) ? withoutResponse(attempt) : attempt)
         const kept = counted.flatMap(({ linkId, attempts: last }) =>
-          numbered(byLink.get(linkId)?.slice(-keptPerLink) ?? [], { last, keptPerLink }),
+          numbered(byLink.get(linkId)?.slice(-keptPerLink).map(keptOf) ?? [], { last, keptPerLink }),
         )
-        if (kept.length > 0) await insert(transaction, kept.map(withoutResponseTo(deleted)), keptPerLink)
+        if (kept.length > 0) await insert(transaction, kept, keptPerLink)
       })
     },
   }
 }
 
 /**
- * The attempts with responses whose posts are deleted, by link and match. Deletions wait until the transaction has ended:
+ * The attempts with responses that may hold what is deleted. Deletions wait until the transaction has ended:
  * they find the responses that it stores.
  */
-async function deletedAmong(transaction: WriteTransaction, attempts: readonly Attempt[]): Promise<ReadonlySet<string>> {
+async function deletedAmong(
+  transaction: WriteTransaction,
+  attempts: readonly Attempt[],
+): Promise<ReadonlySet<Attempt>> {
   const responded = attempts.filter(({ response }) => response !== undefined)
   if (responded.length === 0) return new Set()
   await transaction.rows("SELECT share_deletions()")
-  const rows = await transaction.rows<{ linkId: LinkId; seq: MatchSeq }>(
-    `SELECT link_id AS "linkId", given.seq FROM unnest($1::bigint[], $2::bigint[]) AS given (link_id, seq)
+  const rows = await transaction.rows<{ place: number; isDeleted: boolean; rewrittenAtMs: number | null }>(
+    `SELECT place, matches.rules = $3 AS "isDeleted", rewritten_posts.at_ms AS "rewrittenAtMs"
+     FROM unnest($1::bigint[], $2::bigint[]) WITH ORDINALITY AS given (link_id, seq, place)
        JOIN links ON links.id = link_id JOIN matches ON matches.app_id = links.app_id AND matches.seq = given.seq
-     WHERE matches.rules = $3`,
+       LEFT JOIN rewritten_posts ON rewritten_posts.post_id = matches.post_id
+     WHERE matches.rules = $3 OR rewritten_posts.at_ms IS NOT NULL`,
     ...columnsOf(responded, ["linkId", "seq"]),
     deletedRules,
   )
-  return new Set(rows.map(keyOf))
+  return new Set(
+    rows.flatMap(({ place, isDeleted, rewrittenAtMs }) => {
+      const attempt = responded[place - 1]
+      return attempt !== undefined && (isDeleted || maySendOld(attempt, rewrittenAtMs ?? undefined)) ? [attempt] : []
+    }),
+  )
 }
 
-function withoutResponseTo(deleted: ReadonlySet<string>): (attempt: NumberedAttempt) => NumberedAttempt {
-  return (attempt) => {
-    const { response, ...rest } = attempt
-    return response !== undefined && deleted.has(keyOf(attempt)) ? rest : attempt
-  }
-}
-
-function keyOf({ linkId, seq }: Pick<Attempt, "linkId" | "seq">): string {
-  return `${linkId} ${seq}`
+function withoutResponse({ response: _response, ...attempt }: Attempt): Attempt {
+  return attempt
 }
 
 /** Adds to the counts of links. Returns them as they are then, without those of links that are deleted. */

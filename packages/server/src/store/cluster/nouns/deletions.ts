@@ -13,6 +13,7 @@ import {
   deletionStepMax,
   idsInPosts,
   shownIds,
+  usersIn,
   withoutDeleted,
   withoutThese,
   type DeletedIds,
@@ -31,6 +32,7 @@ import {
 } from "../connection/database.ts"
 import { lockLinks, lockLogs } from "../connection/locks.ts"
 import { textArray } from "../connection/text-array.ts"
+import { forgetChains } from "./edits.ts"
 import { writeChanges } from "./link-changes.ts"
 
 /** The reads of deletions. */
@@ -51,6 +53,14 @@ export function createDeletionReads(queries: Queries): DeletionReads {
         seqs,
       )
       return rows.map(deletionOf)
+    },
+
+    async deletedPosts(ids) {
+      const rows = await queries.rows<{ id: PostId }>(
+        "SELECT id FROM deletions WHERE kind = 'post' AND id = ANY ($1::bigint[])",
+        ids,
+      )
+      return new Set(rows.map(({ id }) => id))
     },
 
     async deletionHead() {
@@ -118,6 +128,7 @@ export async function takeShown(
     changed.flatMap((post) =>
       post === undefined ? [] : [{ id: post.id, envelope: Buffer.from(post.envelope).toString() }],
     ),
+    atMs,
   )
 }
 
@@ -143,8 +154,15 @@ async function noteDeletions(
 async function rewrite(
   transaction: WriteTransaction,
   posts: readonly { readonly id: PostId; readonly envelope: string }[],
+  atMs: number,
 ): Promise<void> {
   if (posts.length === 0) return
+  await transaction.run(
+    `INSERT INTO rewritten_posts (post_id, at_ms) SELECT unnest($1::bigint[]), $2
+     ON CONFLICT (post_id) DO UPDATE SET at_ms = excluded.at_ms`,
+    posts.map(({ id }) => id),
+    atMs,
+  )
   await transaction.run(
     `UPDATE posts SET envelope = given.envelope FROM unnest($1::bigint[], $2::text[]) AS given (id, envelope)
      WHERE posts.id = given.id`,
@@ -153,10 +171,18 @@ async function rewrite(
   )
 }
 
-/** Deletes stored posts with their matches. Returns the apps of these. */
-async function deletePosts(transaction: WriteTransaction, ids: readonly PostId[]): Promise<readonly AppId[]> {
+interface ChangedMatch {
+  readonly appId: AppId
+  readonly seq: MatchSeq
+}
+
+/** Deletes stored posts with their matches, and returns these. */
+async function deletePosts(transaction: WriteTransaction, ids: readonly PostId[]): Promise<readonly ChangedMatch[]> {
   const deleted = await transaction.run("DELETE FROM posts WHERE id = ANY ($1::bigint[])", ids)
-  if (deleted > 0) await addToTotals(transaction, "posts_trimmed", deleted)
+  if (deleted > 0) {
+    await addToTotals(transaction, "posts_trimmed", deleted)
+    await forgetChains(transaction, ids)
+  }
   await transaction.run("DELETE FROM shown_posts WHERE post_id = ANY ($1::bigint[])", ids)
   const matches = await transaction.rows<{ appId: AppId; seq: MatchSeq }>(
     `UPDATE matches SET rules = $2 WHERE post_id = ANY ($1::bigint[]) AND rules <> $2
@@ -164,16 +190,19 @@ async function deletePosts(transaction: WriteTransaction, ids: readonly PostId[]
     ids,
     deletedRules,
   )
-  if (matches.length === 0) return []
-  await withdrawDead(transaction, matches)
-  // An endpoint may have sent back what it received.
+  if (matches.length > 0) await withdrawDead(transaction, matches)
+  return matches
+}
+
+/** Drops the responses to attempts at matches: an endpoint may have sent back what it received. */
+async function dropResponses(transaction: WriteTransaction, matches: readonly ChangedMatch[]): Promise<void> {
+  if (matches.length === 0) return
   await transaction.run(
     `UPDATE attempts SET response = NULL
      FROM unnest($1::bigint[], $2::bigint[]) AS given (app_id, seq) JOIN links ON links.app_id = given.app_id
      WHERE attempts.link_id = links.id AND attempts.seq = given.seq AND attempts.response IS NOT NULL`,
     ...columnsOf(matches, ["appId", "seq"]),
   )
-  return [...new Set(matches.map(({ appId }) => appId))]
 }
 
 /** Withdraws the dead letters of matches. */
@@ -203,20 +232,20 @@ async function withdrawDead(
   await writeChanges(transaction, changes.flat())
 }
 
-/** Changes at most `max` of the posts that show deleted ones, and returns how many it has found. */
+/** Changes at most `max` of the posts that show deleted ones. Returns how many it has found, and the matches of those that it rewrote. */
 async function changeShowing(
   transaction: WriteTransaction,
   ids: readonly PostId[],
   max: number,
   atMs: number,
-): Promise<number> {
+): Promise<{ readonly found: number; readonly matches: readonly ChangedMatch[] }> {
   const rows = await transaction.rows<{ id: PostId; shownId: PostId; isRepost: boolean; envelope: string | null }>(
     `SELECT shown_posts.post_id AS "id", ${columnsAs("shown_posts", "shown_id, is_repost")}, envelope
      FROM shown_posts LEFT JOIN posts ON posts.id = post_id WHERE shown_id = ANY ($1::bigint[]) LIMIT $2`,
     ids,
     max,
   )
-  if (rows.length === 0) return 0
+  if (rows.length === 0) return { found: 0, matches: [] }
   const reposts = new Set(rows.filter(({ isRepost }) => isRepost).map(({ id }) => id))
   if (reposts.size > 0) {
     await noteDeletions(
@@ -229,18 +258,42 @@ async function changeShowing(
     rows.filter(({ id, envelope }) => !reposts.has(id) && envelope !== null),
     ({ id }) => id,
   )
+  const deletedUsers = await deletedUsersIn(
+    transaction,
+    Array.from(others.values(), ([showing]) => showing?.envelope ?? ""),
+  )
   await rewrite(
     transaction,
     Array.from(others, ([id, showing]) => ({
       id,
-      envelope: withoutThese(showing[0]?.envelope ?? "", new Set(showing.map(({ shownId }) => shownId))),
+      envelope: withoutThese(showing[0]?.envelope ?? "", {
+        posts: new Set(showing.map(({ shownId }) => shownId)),
+        users: deletedUsers,
+      }),
     })),
+    atMs,
   )
   await transaction.run(
     "DELETE FROM shown_posts WHERE (post_id, shown_id) IN (SELECT * FROM unnest($1::bigint[], $2::bigint[]))",
     ...columnsOf(rows, ["id", "shownId"]),
   )
-  return rows.length
+  const matches = await transaction.rows<ChangedMatch>(
+    `SELECT ${columnsAs("matches", "app_id, seq")} FROM matches WHERE post_id = ANY ($1::bigint[])`,
+    [...others.keys()],
+  )
+  return { found: rows.length, matches }
+}
+
+/** The deleted users among those that envelopes include. */
+async function deletedUsersIn(
+  transaction: WriteTransaction,
+  envelopes: readonly string[],
+): Promise<ReadonlySet<UserId>> {
+  const rows = await transaction.rows<{ id: UserId }>(
+    "SELECT id FROM deletions WHERE kind = 'user' AND id = ANY ($1::bigint[])",
+    [...new Set(envelopes.flatMap(usersIn))],
+  )
+  return new Set(rows.map(({ id }) => id))
 }
 
 async function deleteUsers(transaction: WriteTransaction, ids: readonly UserId[]): Promise<void> {
@@ -260,7 +313,7 @@ const roundsMax = 4
 
 /** Takes rounds over the newest pending deletions. */
 async function takeStep(transaction: WriteTransaction, budget: number, atMs: number): Promise<void> {
-  const appIds = new Set<AppId>()
+  const matches: ChangedMatch[] = []
   let changed = 0
   for (let round = 0; round < roundsMax && changed < budget; round += 1) {
     const max = budget - changed
@@ -273,10 +326,11 @@ async function takeStep(transaction: WriteTransaction, budget: number, atMs: num
     const postIds = posts.map(({ id }) => id as PostId)
     const finished: PendingRow[] = []
     if (posts.length > 0) {
-      for (const appId of await deletePosts(transaction, postIds)) appIds.add(appId)
+      matches.push(...(await deletePosts(transaction, postIds)))
       const shown = await changeShowing(transaction, postIds, max, atMs)
-      if (shown < max) finished.push(...posts)
-      changed += posts.length + shown
+      matches.push(...shown.matches)
+      if (shown.found < max) finished.push(...posts)
+      changed += posts.length + shown.found
     }
     const users = pending.filter(({ kind }) => kind === "user")
     if (users.length > 0 && changed < budget) {
@@ -305,8 +359,10 @@ async function takeStep(transaction: WriteTransaction, budget: number, atMs: num
       )
     }
   }
-  crashPoint("in-deletion")
+  await dropResponses(transaction, matches)
+  if (changed > 0) crashPoint("in-deletion")
   if (changed > 0) transaction.announce({ kind: "deletions" })
+  const appIds = new Set(matches.map(({ appId }) => appId))
   if (appIds.size > 0) transaction.announce({ kind: "matches", appIds: [...appIds] })
 }
 
@@ -345,14 +401,24 @@ export function createDeletionWrites(database: ClusterDatabase): DeletionWrites 
     },
 
     forgetDeletions: ({ beforeMs, limit }) =>
-      database.write((transaction) =>
-        transaction.run(
+      database.write(async (transaction) => {
+        await transaction.run(
+          `DELETE FROM rewritten_posts WHERE post_id IN (SELECT post_id FROM rewritten_posts WHERE at_ms < $1 LIMIT $2)`,
+          beforeMs,
+          limit,
+        )
+        return transaction.run(
           `DELETE FROM deletions WHERE seq IN (
              SELECT seq FROM deletions WHERE at_ms < $1 AND NOT is_pending ORDER BY seq LIMIT $2)`,
           beforeMs,
           limit,
-        ),
-      ),
+        )
+      }),
+
+    // PostgreSQL keeps deleted rows until they are vacuumed, and their bytes until a table is rewritten: docs/operations.md.
+    async overwriteDeleted() {
+      return true
+    },
 
     async eraseDeleted() {
       // PostgreSQL frees the space of deleted rows by itself, and removes its log after checkpoints.

@@ -157,6 +157,12 @@ async function make(transaction: WriteTransaction, { name, parent, from, to }: P
   await transaction.script(
     `CREATE TABLE IF NOT EXISTS ${name} PARTITION OF ${parent} FOR VALUES FROM (${from}) TO (${to})`,
   )
+  if (parent === "posts") await transaction.script(withoutStatistics(name))
+}
+
+/** A partition does not inherit it: statistics would hold samples of texts that are deleted later. */
+function withoutStatistics(name: string): string {
+  return `ALTER TABLE ${name} ALTER COLUMN core SET STATISTICS 0, ALTER COLUMN envelope SET STATISTICS 0`
 }
 
 /** Drops the partitions of matches that were appended before `beforeMs` and that every log is trimmed beyond. */

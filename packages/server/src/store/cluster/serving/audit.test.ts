@@ -29,6 +29,8 @@ test("an audit names missing rows and wrong counts, and reports nothing of an in
   await database.run("DELETE FROM posts WHERE id = 4")
   await database.run("UPDATE links SET retries = 5, dead_letters = 0, missed = 1")
   await database.run("DROP TABLE attempts")
+  await database.run("INSERT INTO shown_posts VALUES (77, 78, false), (3, 78, false)")
+  await database.run("INSERT INTO deletions VALUES (1, 'post', 78, NULL, 1, false), (2, 'post', 3, NULL, 1, false)")
   expect((await auditOf(settings)).damage).toEqual([
     "schema: table attempts is not as it was made",
     "matches: match 4 of app 100 is of post 4, which is not there",
@@ -37,6 +39,10 @@ test("an audit names missing rows and wrong counts, and reports nothing of an in
     "links: link 31 counts 5 retries, and has 1",
     "links: link 31 counts 0 dead letters, and has 1",
     "links: link 31 counts 1 missed matches, and has gap markers of 0",
+    "shown_posts: it is noted what post 77 shows, which is not there",
+    "deletions: post 3 is deleted, and is there",
+    "deletions: post 78 is deleted, and post 3 shows it",
+    "deletions: post 78 is deleted, and post 77 shows it",
     "match_logs: the log of app 100 runs from 1 to 4, and has 2 entries",
   ])
 

@@ -76,7 +76,18 @@ const checks: readonly (readonly [name: string, find: (queries: Queries) => Prom
   ["dead_letters", (queries) => lostMatches(queries, "dead_letters")],
   ["links", wrongCounts],
   ["usage_days", wrongUsage],
+  ["shown_posts", (queries) => foundBy(queries, auditSql.showingOfNone, faultOf.showingOfNone)],
+  ["deletions", (queries) => foundBy(queries, auditSql.storedDeleted, faultOf.storedDeleted)],
+  ["deletions", (queries) => foundBy(queries, auditSql.shownDeleted, faultOf.shownDeleted)],
 ]
+
+async function foundBy<Row extends object>(
+  queries: Queries,
+  sql: string,
+  fault: (row: Row) => string,
+): Promise<readonly string[]> {
+  return (await queries.rows<Row>(`${sql} LIMIT $1`, damageMax)).map(fault)
+}
 
 const tables = [
   ..."apps tokens rules rule_matches rule_changes rule_history webhooks links retries dead_letters attempts".split(" "),
@@ -86,7 +97,7 @@ const tables = [
   ..."user_objects user_words user_fill edit_versions usage_days usage_posts ended_sessions connection_history known_time log_epochs database_identity".split(
     " ",
   ),
-  ..."search_indexes search_partitions shown_posts deletions last_deletion".split(" "),
+  ..."search_indexes search_partitions shown_posts deletions last_deletion rewritten_posts".split(" "),
 ]
 
 async function missingTables(queries: Queries): Promise<readonly string[]> {

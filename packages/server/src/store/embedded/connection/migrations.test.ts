@@ -172,7 +172,7 @@ test("outcomes of a store from before their renaming have their present names, a
       DROP TABLE user_fill;
       DROP TABLE edit_versions;
       DROP TABLE shown_posts;
-      DROP TABLE deletions;
+      DROP TABLE deletions; DROP TABLE erasures; DROP TABLE rewritten_posts;
       ALTER TABLE links DROP COLUMN withdrawn;
       ALTER TABLE tokens DROP COLUMN user_id;
       UPDATE tokens SET checksum = row_checksum(hash, kind, app_id, created_at_ms);

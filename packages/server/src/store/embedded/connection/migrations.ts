@@ -432,6 +432,18 @@ const steps: readonly string[] = [
   ) STRICT;
   CREATE INDEX pending_deletions ON deletions (seq) WHERE is_pending;
 
+  -- When posts were rewritten without a deleted one, as long as deletions are remembered.
+  CREATE TABLE rewritten_posts (post_id INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL) STRICT;
+  CREATE INDEX rewritten_posts_by_time ON rewritten_posts (at_ms);
+
+  -- Places in tables, by their keys, next to which pages may still hold bytes of what was deleted there.
+  CREATE TABLE erasures (
+    in_table TEXT NOT NULL,
+    first_key INTEGER NOT NULL,
+    second_key INTEGER NOT NULL,
+    PRIMARY KEY (in_table, first_key, second_key)
+  ) STRICT, WITHOUT ROWID;
+
   -- Matches whose posts were deleted before they were delivered.
   ALTER TABLE links ADD COLUMN withdrawn INTEGER NOT NULL DEFAULT 0;
   `,

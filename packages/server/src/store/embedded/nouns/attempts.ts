@@ -3,6 +3,7 @@ import type { Attempt } from "../../../model/attempt.ts"
 import type { AttemptReads, AttemptWrites } from "../../port/attempt-store.ts"
 import type { DatabaseSync } from "node:sqlite"
 import { attemptColumns, attemptOf, jsonOrNull, type AttemptRow } from "../../rows/attempt.ts"
+import { maySendOld } from "../../ledger/deletions.ts"
 import { deletedRules } from "../../rows/match-entry.ts"
 import { insertChecked, isWhole } from "../connection/checked-rows.ts"
 import { epochOf } from "../../rows/log-epoch.ts"
@@ -32,15 +33,18 @@ export function createAttemptWrites(db: DatabaseSync): SyncWrites<AttemptWrites>
     "UPDATE links SET attempts = attempts + ? WHERE id = ? RETURNING attempts",
   )
   const insert = prepare(db, insertChecked("attempts", "INSERT OR REPLACE"))
-  const isPostDeleted = prepare(
+  const changeOf = prepare<{ isDeleted: number; rewrittenAtMs: number | null }>(
     db,
-    `SELECT 1 FROM links JOIN matches ON matches.app_id = links.app_id
-     WHERE links.id = ? AND matches.seq = ? AND matches.rules = '${deletedRules}'`,
+    `SELECT rules = '${deletedRules}' AS isDeleted, rewritten_posts.at_ms AS rewrittenAtMs
+     FROM links CROSS JOIN matches ON matches.app_id = links.app_id LEFT JOIN rewritten_posts USING (post_id)
+     WHERE links.id = ? AND matches.seq = ?`,
   )
   const shrinkRing = prepare(db, "DELETE FROM attempts WHERE link_id = ? AND slot >= ?")
-  const responseOf = ({ linkId, seq, response }: Attempt): Attempt["response"] => {
-    const isKept = response === undefined || isPostDeleted.get(BigInt(linkId), seq) === undefined
-    return isKept ? response : undefined
+  const responseOf = (attempt: Attempt): Attempt["response"] => {
+    const { linkId, seq, response } = attempt
+    if (response === undefined) return undefined
+    const { isDeleted = 0, rewrittenAtMs } = changeOf.get(BigInt(linkId), seq) ?? {}
+    return isDeleted === 1 || maySendOld(attempt, rewrittenAtMs ?? undefined) ? undefined : response
   }
   return {
     recordAttempts(attempts, { keptPerLink }) {

@@ -8,6 +8,7 @@ import {
   deletionStepMax,
   idsInPosts,
   shownIds,
+  usersIn,
   withoutDeleted,
   withoutThese,
   type DeletedIds,
@@ -20,6 +21,8 @@ import { insertChecked, settingChecked } from "../connection/checked-rows.ts"
 import { matchChecksum, textChecksum } from "../connection/checksums.ts"
 import { columnsAs, prepare } from "../connection/statements.ts"
 import type { SyncReads, SyncWrites, WriteContext } from "../serving/sync-store.ts"
+import { prepareForgetChains } from "./edits.ts"
+import { prepareErase, prepareNoteErasure } from "./erasures.ts"
 import { prepareLinkChange } from "./link-changes.ts"
 
 /** The reads of deletions. */
@@ -33,25 +36,36 @@ export function createDeletionReads(db: DatabaseSync): SyncReads<DeletionReads> 
     `SELECT ${columnsAs("deletions", deletionColumns)} FROM json_each(?) AS given
      CROSS JOIN deletions ON deletions.seq = given.value`,
   )
+  const deleted = prepare<{ id: PostId }>(
+    db,
+    `SELECT CAST (deletions.id AS TEXT) AS id FROM json_each(?) AS given
+     CROSS JOIN deletions ON kind = 'post' AND deletions.id = CAST (given.value AS INTEGER)`,
+  )
   // The number that SQLite gives next stays what it is when the newest deletion is forgotten.
   const head = prepare<{ seq: DeletionSeq }>(db, "SELECT seq FROM sqlite_sequence WHERE name = 'deletions'")
   return {
     deletions: (range): readonly Deletion[] => after.all(range.after, range.limit).map(deletionOf),
     deletionsAt: (seqs) => at.all(JSON.stringify(seqs)).map(deletionOf),
+    deletedPosts: (ids) => new Set(deleted.all(JSON.stringify(ids)).map(({ id }) => id)),
     deletionHead: () => head.get()?.seq ?? 0,
   }
 }
 
-/** Prepares the question which ids of a batch are deleted; `undefined` when none is. */
-export function prepareDeletedOf(db: DatabaseSync): (posts: readonly AcceptedPost[]) => DeletedIds | undefined {
-  const any = prepare(db, "SELECT 1 FROM deletions LIMIT 1")
+/** Prepares the question which ids of a kind are deleted. */
+function prepareDeletedAmong(db: DatabaseSync) {
   const among = prepare<{ id: string }>(
     db,
     `SELECT CAST (deletions.id AS TEXT) AS id FROM json_each(?2) AS given
      CROSS JOIN deletions ON deletions.kind = ?1 AND deletions.id = given.value`,
   )
-  const deletedAmong = <Id extends string>(kind: Deletion["kind"], ids: readonly Id[]): ReadonlySet<Id> =>
+  return <Id extends string>(kind: Deletion["kind"], ids: readonly Id[]): ReadonlySet<Id> =>
     new Set(ids.length === 0 ? [] : among.all(kind, `[${ids.join(",")}]`).map(({ id }) => id as Id))
+}
+
+/** Prepares the question which ids of a batch are deleted; `undefined` when none is. */
+export function prepareDeletedOf(db: DatabaseSync): (posts: readonly AcceptedPost[]) => DeletedIds | undefined {
+  const any = prepare(db, "SELECT 1 FROM deletions LIMIT 1")
+  const deletedAmong = prepareDeletedAmong(db)
   return (batch) => {
     if (any.get() === undefined) return undefined
     const { posts, users } = idsInPosts(batch)
@@ -79,7 +93,7 @@ export function prepareTakeShown(db: DatabaseSync): (posts: readonly AcceptedPos
     for (const post of posts) {
       const kept = deleted === undefined ? post : withoutDeleted(post, deleted)
       if (kept === undefined) note({ kind: "post", id: post.id }, atMs)
-      else if (kept !== post) rewrite(post.id, Buffer.from(kept.envelope).toString())
+      else if (kept !== post) rewrite(post.id, Buffer.from(kept.envelope).toString(), atMs)
       if (kept !== undefined) noteShown(kept)
     }
   }
@@ -99,41 +113,84 @@ function prepareNoteDeletion(db: DatabaseSync): (request: DeletionRequest, atMs:
 }
 
 /** Prepares the change of a post's envelope. */
-function prepareRewrite(db: DatabaseSync): (id: PostId, envelope: string) => void {
+function prepareRewrite(db: DatabaseSync): (id: PostId, envelope: string, atMs: number) => void {
   const setEnvelope = prepare(db, "UPDATE posts SET envelope = ?2, envelope_checksum = ?3 WHERE id = ?1")
-  return (id, envelope) => void setEnvelope.run(BigInt(id), envelope, textChecksum(id, envelope))
+  const noteTime = prepare(
+    db,
+    "INSERT INTO rewritten_posts VALUES (?, ?) ON CONFLICT (post_id) DO UPDATE SET at_ms = excluded.at_ms",
+  )
+  const noteErasure = prepareNoteErasure(db)
+  return (id, envelope, atMs) => {
+    setEnvelope.run(BigInt(id), envelope, textChecksum(id, envelope))
+    noteTime.run(BigInt(id), atMs)
+    noteErasure("posts", BigInt(id))
+  }
 }
 
-/** Prepares the deletion of one stored post with its matches. Returns whether it was stored, and the logs it was in. */
-function prepareDeletePost(db: DatabaseSync): (id: PostId) => { wasStored: boolean; appIds: readonly AppId[] } {
-  const remove = prepare(db, "DELETE FROM posts WHERE id = ?")
-  const removeShown = prepare(db, "DELETE FROM shown_posts WHERE post_id = ?")
-  const count = prepare(db, "UPDATE totals SET posts_trimmed = posts_trimmed + 1")
+/** Matches of posts that were deleted or rewritten, by the apps of their logs. */
+type ChangedMatches = Map<AppId, MatchSeq[]>
+
+function noteChanged(changed: ChangedMatches, { appId, seq }: { readonly appId: AppId; readonly seq: MatchSeq }): void {
+  const seqs = changed.get(appId)
+  if (seqs === undefined) changed.set(appId, [seq])
+  else seqs.push(seq)
+}
+
+/** Prepares the end of the responses to attempts at matches: an endpoint may have sent back what it received. */
+function prepareDropResponses(db: DatabaseSync): (changed: ChangedMatches) => void {
+  const held = prepare<{ linkId: string; slot: number }>(
+    db,
+    `SELECT ${columnsAs("attempts", "link_id, slot")} FROM links CROSS JOIN attempts ON attempts.link_id = links.id
+     WHERE links.app_id = ?1 AND attempts.seq IN (SELECT value FROM json_each(?2)) AND response IS NOT NULL`,
+  )
+  const drop = prepare(
+    db,
+    `UPDATE attempts SET ${settingChecked("attempts", { response: "NULL" })} WHERE link_id = ? AND slot = ?`,
+  )
+  const noteErasure = prepareNoteErasure(db)
+  return (changed) => {
+    for (const [appId, seqs] of changed) {
+      for (const { linkId, slot } of held.all(BigInt(appId), JSON.stringify(seqs))) {
+        drop.run(BigInt(linkId), slot)
+        noteErasure("attempts", BigInt(linkId), BigInt(slot))
+      }
+    }
+  }
+}
+
+/** Prepares the read of the matches of a post. */
+function prepareMatchesOf(db: DatabaseSync): (id: PostId) => readonly { appId: AppId; seq: MatchSeq; atMs: number }[] {
   const matches = prepare<{ appId: AppId; seq: MatchSeq; atMs: number }>(
     db,
     `SELECT ${columnsAs("matches", "app_id, seq, at_ms")} FROM matches WHERE post_id = ?`,
   )
+  return (id) => matches.all(BigInt(id))
+}
+
+/** Prepares the deletion of one stored post with its matches, which it notes. */
+function prepareDeletePost(db: DatabaseSync): (id: PostId, changed: ChangedMatches) => void {
+  const remove = prepare(db, "DELETE FROM posts WHERE id = ?")
+  const removeShown = prepare(db, "DELETE FROM shown_posts WHERE post_id = ?")
+  const count = prepare(db, "UPDATE totals SET posts_trimmed = posts_trimmed + 1")
+  const forgetChains = prepareForgetChains(db)
+  const matchesOf = prepareMatchesOf(db)
   const clear = prepare(db, "UPDATE matches SET rules = ?3, checksum = ?4 WHERE app_id = ?1 AND seq = ?2")
   const withdraw = prepareWithdrawDead(db)
-  // An endpoint may have sent back what it received.
-  const dropResponses = prepare(
-    db,
-    `UPDATE attempts SET ${settingChecked("attempts", { response: "NULL" })}
-     WHERE link_id IN (SELECT id FROM links WHERE app_id = ?1) AND seq = ?2 AND response IS NOT NULL`,
-  )
-  return (id) => {
+  const noteErasure = prepareNoteErasure(db)
+  return (id, changed) => {
     const post = BigInt(id)
-    const wasStored = remove.run(post) === 1
-    if (wasStored) count.run()
-    removeShown.run(post)
-    const found = matches.all(post)
-    for (const { appId, seq, atMs } of found) {
-      const app = BigInt(appId)
-      clear.run(app, seq, deletedRules, matchChecksum(appId, { seq, postId: id, atMs, rules: deletedRules }))
-      withdraw(appId, seq)
-      dropResponses.run(app, seq)
+    if (remove.run(post) === 1) {
+      count.run()
+      forgetChains([id])
+      noteErasure("posts", post)
     }
-    return { wasStored, appIds: found.map(({ appId }) => appId) }
+    removeShown.run(post)
+    for (const match of matchesOf(id)) {
+      const { appId, seq, atMs } = match
+      clear.run(BigInt(appId), seq, deletedRules, matchChecksum(appId, { seq, postId: id, atMs, rules: deletedRules }))
+      withdraw(appId, seq)
+      noteChanged(changed, match)
+    }
   }
 }
 
@@ -164,9 +221,9 @@ interface PendingRow {
 
 /**
  * Prepares a step over the pending deletions, the newest first: so what a deletion brings along is deleted before it goes on.
- * It returns how many posts it has deleted or rewritten, at most about `budget`, and notes the logs that it changed.
+ * It returns how many posts it has deleted or rewritten, at most about `budget`, and notes their matches.
  */
-function prepareStep(db: DatabaseSync): (budget: number, atMs: number, appIds: Set<AppId>) => number {
+function prepareStep(db: DatabaseSync): (budget: number, atMs: number, matches: ChangedMatches) => number {
   const pending = prepare<PendingRow>(
     db,
     `SELECT seq, kind, CAST (id AS TEXT) AS id FROM deletions WHERE is_pending ORDER BY seq DESC LIMIT 1`,
@@ -186,13 +243,20 @@ function prepareStep(db: DatabaseSync): (budget: number, atMs: number, appIds: S
   const rewrite = prepareRewrite(db)
   const deletePost = prepareDeletePost(db)
   const deleteUser = prepareDeleteUser(db)
+  const matchesOf = prepareMatchesOf(db)
+  const dropResponses = prepareDropResponses(db)
+  const deletedAmong = prepareDeletedAmong(db)
+  const deletedUsersIn = (envelope: string): ReadonlySet<UserId> => deletedAmong("user", usersIn(envelope))
 
   /** Returns how many it changed, fewer than `max` when there are no more. */
-  function changeShowing(id: PostId, max: number, atMs: number): number {
+  function changeShowing(id: PostId, max: number, atMs: number, matches: ChangedMatches): number {
     const found = showing.all(BigInt(id), max)
     for (const { id: postId, isRepost, envelope } of found) {
       if (isRepost === 1) note({ kind: "post", id: postId }, atMs)
-      else if (envelope !== null) rewrite(postId, withoutThese(envelope, new Set([id])))
+      else if (envelope !== null) {
+        rewrite(postId, withoutThese(envelope, { posts: new Set([id]), users: deletedUsersIn(envelope) }), atMs)
+        for (const match of matchesOf(postId)) noteChanged(matches, match)
+      }
       forgetShowing.run(BigInt(id), BigInt(postId))
     }
     return found.length
@@ -204,7 +268,7 @@ function prepareStep(db: DatabaseSync): (budget: number, atMs: number, appIds: S
     return found.length
   }
 
-  return (budget, atMs, appIds) => {
+  return (budget, atMs, matches) => {
     let changed = 0
     while (changed < budget) {
       const next = pending.get()
@@ -212,16 +276,18 @@ function prepareStep(db: DatabaseSync): (budget: number, atMs: number, appIds: S
       const max = budget - changed
       let found: number
       if (next.kind === "post") {
-        for (const appId of deletePost(next.id as PostId).appIds) appIds.add(appId)
-        found = changeShowing(next.id as PostId, max, atMs)
+        deletePost(next.id as PostId, matches)
+        found = changeShowing(next.id as PostId, max, atMs, matches)
       } else {
         found = deletePosts(next.id as UserId, max, atMs)
         if (found === 0) deleteUser(next.id as UserId)
       }
-      changed += Math.max(1, found)
+      // Posts of a user are counted when they are deleted, later in the step.
+      changed += next.kind === "post" ? Math.max(1, found) : 1
       // A user is asked again, since posts that were noted here are still stored.
       if (next.kind === "post" ? found < max : found === 0) finish.run(next.seq)
     }
+    dropResponses(matches)
     return changed
   }
 }
@@ -233,8 +299,10 @@ function prepareDeleteUser(db: DatabaseSync): (id: UserId) => void {
     "DELETE FROM user_objects WHERE id = ?",
     "DELETE FROM users WHERE id = ?",
   ].map((sql) => prepare(db, sql))
+  const noteErasure = prepareNoteErasure(db)
   return (id) => {
     for (const statement of statements) statement.run(BigInt(id))
+    noteErasure("user_objects", BigInt(id))
   }
 }
 
@@ -253,6 +321,11 @@ export function createDeletionWrites(
   const note = prepareNoteDeletion(db)
   const step = prepareStep(db)
   const hasPending = prepare(db, "SELECT 1 FROM deletions WHERE is_pending LIMIT 1")
+  const overwrite = prepareErase(db)
+  const forgetRewritten = prepare(
+    db,
+    "DELETE FROM rewritten_posts WHERE post_id IN (SELECT post_id FROM rewritten_posts WHERE at_ms < ? LIMIT ?)",
+  )
   const forget = prepare(
     db,
     `DELETE FROM deletions WHERE seq IN (
@@ -260,11 +333,11 @@ export function createDeletionWrites(
   )
 
   function takeStep(budget: number, atMs: number): number {
-    const appIds = new Set<AppId>()
-    const changed = step(budget, atMs, appIds)
-    crashPoint("in-deletion")
+    const matches: ChangedMatches = new Map()
+    const changed = step(budget, atMs, matches)
+    if (changed > 0) crashPoint("in-deletion")
     if (changed > 0) announce({ kind: "deletions" })
-    if (appIds.size > 0) announce({ kind: "matches", appIds: [...appIds], isRewritten: true })
+    if (matches.size > 0) announce({ kind: "matches", appIds: [...matches.keys()], isRewritten: true })
     return changed
   }
 
@@ -284,6 +357,10 @@ export function createDeletionWrites(
       return hasPending.get() === undefined
     },
 
-    forgetDeletions: ({ beforeMs, limit }) => forget.run(beforeMs, limit),
+    overwriteDeleted: () => overwrite(),
+    forgetDeletions({ beforeMs, limit }) {
+      forgetRewritten.run(beforeMs, limit)
+      return forget.run(beforeMs, limit)
+    },
   }
 }

@@ -1,4 +1,15 @@
-import { closeSync, mkdirSync, openSync, readdirSync, statSync, truncateSync, writeFileSync, writeSync } from "node:fs"
+import { hash } from "node:crypto"
+import {
+  closeSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs"
 import { mkdtemp } from "node:fs/promises"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
@@ -11,6 +22,7 @@ import { StoreUnavailable } from "../../store-faults.ts"
 import { storeFile } from "../connection/database.ts"
 import { embeddedEngine, opener } from "../engine.ts"
 import { openEmbeddedSearchIndex } from "./embedded-search-index.ts"
+import { seededRandom } from "../../../../../../test/oracle/seeded-random.ts"
 import {
   temporaryDirectory,
   type TemporaryDirectory,
@@ -206,3 +218,40 @@ describe("the file of the index", () => {
     expect(await index.find(everything, all)).toEqual(["5"])
   })
 })
+
+test("of removed posts no token of their own is in the file once they are erased", async () => {
+  const file = join(directory.path, "search.db")
+  await using index = await openEmbeddedSearchIndex(file, { termsVersion: 1 })
+  const random = seededRandom(3)
+  const numbers = Array.from({ length: 6_000 }, (_, number) => number).toSorted(() => random() - 0.5)
+  const termsOf = (number: number) => [
+    ...Array.from({ length: 12 }, (_, term) => `t:${(number * (term + 3)) % 997}word${term}`),
+    `t:${tokenOfNumber(number)}`,
+  ]
+  const post = (number: number) => ({
+    id: String(idOfDay(0) + BigInt(number)) as PostId,
+    terms: termsOf(number),
+  })
+  for (let begin = 0; begin < numbers.length; begin += 150) {
+    await index.add(numbers.slice(begin, begin + 150).map(post), at(begin + 1))
+  }
+  const removed = numbers.filter(() => random() < 0.1)
+  for (let begin = 0; begin < removed.length; begin += 50) {
+    await index.remove(removed.slice(begin, begin + 50).map((number) => post(number).id))
+  }
+  const held = () => {
+    const bytes = readFileSync(file, "latin1") + readFileSync(`${file}-wal`, "latin1")
+    return removed.filter((number) => bytes.includes(tokenOfNumber(number).slice(3)))
+  }
+  expect(held()).not.toEqual([])
+  await index.eraseRemoved()
+  expect(held()).toEqual([])
+  const left = numbers.find((number) => !removed.includes(number)) ?? 0
+  const query = { kind: "term", term: `t:${tokenOfNumber(left)}` } as const
+  expect(await index.find(query, all)).toEqual([post(left).id])
+})
+
+/** A word that shares at most its beginning with those of others: an index may keep only the rest of it. */
+function tokenOfNumber(number: number): string {
+  return hash("sha256", String(number), "hex").slice(0, 24)
+}

@@ -80,6 +80,9 @@ const checks: readonly (readonly [name: string, find: (db: DatabaseSync) => Iter
   ["dead_letters", (db) => lostMatches(db, "dead_letters")],
   ["links", wrongCounts],
   ["usage_days", wrongUsage],
+  ["shown_posts", (db) => foundBy(db, auditSql.showingOfNone, faultOf.showingOfNone)],
+  ["deletions", (db) => foundBy(db, auditSql.storedDeleted, faultOf.storedDeleted)],
+  ["deletions", (db) => foundBy(db, auditSql.shownDeleted, faultOf.shownDeleted)],
   ...checkedNames.map((table) => [table, (db: DatabaseSync) => damagedRecords(db, table)] as const),
 ]
 
@@ -144,6 +147,10 @@ function* lostMatches(db: DatabaseSync, table: "retries" | "dead_letters"): Iter
     `SELECT ${columnsAs(table, "link_id, seq")} FROM ${table} WHERE ${auditSql.isMatchMissing(table)}`,
   )
   for (const row of lost.iterate()) yield faultOf.missingMatch(table, row)
+}
+
+function* foundBy<Row>(db: DatabaseSync, sql: string, fault: (row: Row) => string): Iterable<string> {
+  for (const row of prepare<Row>(db, sql).iterate()) yield fault(row)
 }
 
 function* wrongCounts(db: DatabaseSync): Iterable<string> {
