@@ -19,9 +19,11 @@ import type { MatchSeq } from "../../model/ids.ts"
 import { selectionOfQuery } from "../../model/link-query.ts"
 import type { LinkToDeliver } from "../../model/link.ts"
 import type { MatchEntry } from "../../model/match.ts"
+import type { PostShape } from "../../model/post.ts"
 import { shapeFor } from "../../model/render-post.ts"
 import type { Replay, ReplayProgress } from "../../model/replay.ts"
 import { DeliveryRate } from "../sending/delivery-rate.ts"
+import { readAgainMs } from "../sending/read-again.ts"
 import { retryDelayMs, type RetryPolicy } from "../sending/retry-delay.ts"
 import type { LinkSender } from "../sending/sender.ts"
 import type { SendingDeps } from "../sending/sending-deps.ts"
@@ -51,6 +53,12 @@ interface ReplayJobDeps extends Pick<SendingDeps, "store" | "clock" | "random" |
   readonly lease: number
 }
 
+interface ReadEntry {
+  readonly entry: MatchEntry
+  /** By the monotonic clock. */
+  readonly readAtMs: number
+}
+
 /** One run of a replay, from its position on. */
 export class ReplayJob {
   readonly #deps: ReplayJobDeps
@@ -60,6 +68,7 @@ export class ReplayJob {
   readonly #sending = new Set<Promise<void>>()
   readonly #wakeUp = new WakeUp()
   readonly #rate: DeliveryRate
+  readonly #shape: PostShape
   #link: LinkToDeliver
   #linkChanged = Promise.withResolvers<void>()
   /** Number of saved matches among those that the head has passed. */
@@ -74,6 +83,7 @@ export class ReplayJob {
     this.#deps = deps
     this.#replay = replay
     this.#link = link
+    this.#shape = shapeFor(selectionOfQuery(link.query))
     this.#cursor = new ReplayCursor(replay)
     this.#source = sourceOf(replay, deps)
     this.#rate = new DeliveryRate(deps.deliveriesPerLinkPerSecondMax)
@@ -114,11 +124,12 @@ export class ReplayJob {
   }
 
   async #sendAll(signal: AbortSignal): Promise<void> {
-    const shape = shapeFor(selectionOfQuery(this.#link.query))
+    const shape = this.#shape
     for await (const entries of this.#source.entries(this.#cursor.position, shape, signal)) {
+      const readAtMs = this.#deps.clock.monotonicMs()
       for (const entry of entries) {
         if (!(await this.#hasFreeSlot(signal))) break
-        this.#start(entry, signal)
+        this.#start({ entry, readAtMs }, signal)
       }
       if (this.#isOver(signal)) break
     }
@@ -138,9 +149,9 @@ export class ReplayJob {
     return false
   }
 
-  #start(entry: MatchEntry, signal: AbortSignal): void {
-    this.#cursor.start(entry.seq)
-    const sending = this.#send(entry, signal).finally(() => {
+  #start(read: ReadEntry, signal: AbortSignal): void {
+    this.#cursor.start(read.entry.seq)
+    const sending = this.#send(read, signal).finally(() => {
       this.#sending.delete(sending)
       this.#wakeUp.call()
     })
@@ -148,27 +159,31 @@ export class ReplayJob {
   }
 
   /** Never rejects: an unexpected error ends the run. */
-  async #send(entry: MatchEntry, signal: AbortSignal): Promise<void> {
+  async #send(read: ReadEntry, signal: AbortSignal): Promise<void> {
     try {
-      const end = await this.#deliver(entry, signal)
+      const end = await this.#deliver(read, signal)
       // One that was stopped has not ended, and is sent by the job that continues.
-      if (end !== undefined) this.#finish(entry.seq, end)
+      if (end !== undefined) this.#finish(read.entry.seq, end)
     } catch (error) {
       this.#failure ??= { error }
     }
   }
 
   /** The result of the match; `undefined` when the job was stopped first. */
-  async #deliver(entry: MatchEntry, signal: AbortSignal): Promise<MatchEnd | undefined> {
+  async #deliver({ entry: first, readAtMs }: ReadEntry, signal: AbortSignal): Promise<MatchEnd | undefined> {
     const { sender, clock, random } = this.#deps
-    const body = sender.render(entry)
-    if (entry.isDeleted === true) return "unsent"
-    if (body === undefined) {
-      this.#source.refuseDamaged(entry.seq)
-      return "unsent"
-    }
-    let failures = 0
-    while (await this.#maySend(signal)) {
+    if (first.isDeleted === true) return "unsent"
+    let [entry, failures] = [first, 0]
+    for (let tries = 0; await this.#maySend(signal); tries += 1) {
+      if (tries > 0 || clock.monotonicMs() - readAtMs >= readAgainMs) {
+        entry = (await this.#source.entry(entry.seq, this.#shape)) ?? entry
+      }
+      if (entry.isDeleted === true) return "unsent"
+      const body = sender.render(entry)
+      if (body === undefined) {
+        this.#source.refuseDamaged(entry.seq)
+        return "unsent"
+      }
       const { outcome, retryAfterMs } = await this.#source.send(entry, body)
       if (outcome === "delivered") return "delivered"
       if (outcome === "gone") await this.#invalidateWebhook()

@@ -21,6 +21,8 @@ const batchBytesMax = 262_144
 export interface ReplaySource {
   /** Entries after a position up to the end of the replay, in batches that are not empty, until `signal`. */
   entries(after: MatchSeq, shape: PostShape, signal: AbortSignal): AsyncIterable<readonly MatchEntry[]>
+  /** An entry as it is stored now; `undefined` when retention has deleted it. */
+  entry(seq: MatchSeq, shape: PostShape): Promise<MatchEntry | undefined>
   /** One attempt. Never rejects for what the world does. */
   send(entry: Pick<MatchEntry, "seq" | "postId">, body: Uint8Array): Promise<AttemptResult>
   /** Notes that nothing of an entry can be sent. */
@@ -40,6 +42,7 @@ export function sourceOf(replay: Replay, deps: ReplaySourceDeps): ReplaySource {
 function logSource({ appId, endSeq }: Replay, { store, clock, sender }: ReplaySourceDeps): ReplaySource {
   return {
     entries: (after, shape, signal) => follow(store, clock, { appId, after, upTo: endSeq, shape, batchMax }, signal),
+    entry: (seq, shape) => store.match(appId, seq, shape),
     send: (entry, body) => sender.send(entry, body),
     refuseDamaged: (seq) => void sender.refuseDamaged(seq),
   }
@@ -56,6 +59,11 @@ function backfillSource({ id }: Replay, { store, sender }: ReplaySourceDeps): Re
         after = last.seq
         yield found
       }
+    },
+    async entry(seq, shape) {
+      const after = (seq - 1) as MatchSeq
+      const [found] = await store.backfillMatches({ id, after, limit: 1, bytesMax: 1, shape })
+      return found?.seq === seq ? found : undefined
     },
     send: ({ seq, postId }, body) => sender.sendEvent(`replay_${id}_${seq}`, body, { postId }),
     refuseDamaged: () => undefined,

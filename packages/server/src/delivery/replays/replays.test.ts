@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto"
 import { expect, test } from "vitest"
-import type { LinkId } from "../../model/ids.ts"
+import type { LinkId, PostId } from "../../model/ids.ts"
 import { signature } from "../../runtime/signatures.ts"
 import { harnessConsumerSecret, harnessSigningKey, numbered, withMethods } from "../links/link-harness.testing.ts"
 import { createWebhookLinks } from "../links/webhook-links.ts"
@@ -282,4 +282,24 @@ test("attempts of a replay are in the history of its link", async () => {
     [2, "delivered"],
     [1, "delivered"],
   ])
+})
+
+test("a replay sends nothing of a post that is deleted while its match waits, or is tried again", async () => {
+  await harness.linkWithPosts(12)
+  harness.start()
+  await harness.create("9", 0, 12)
+  await harness.until(() => harness.outbound.open.length === 8)
+  // The first is in flight and fails, the last has been read and waits for a slot.
+  await harness.links.store.delete(
+    ["1", "12"].map((id) => ({ kind: "post", id: id as PostId }) as const),
+    5,
+  )
+  await harness.clock.advance(1_000)
+  const sent = harness.outbound.received.length
+  for (const [index, one] of harness.outbound.open.entries()) one.respond(index === 0 ? 500 : 200)
+  harness.outbound.respondToAll(() => 200)
+  await harness.until(harness.isEnded("9"))
+  expect(sent).toBe(8)
+  expect(harness.sentSeqs().toSorted((a, b) => a - b)).toEqual(numbered(11).map(Number))
+  expect(await harness.replay("9")).toMatchObject({ position: 12, delivered: 10 })
 })

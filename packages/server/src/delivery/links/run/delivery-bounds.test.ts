@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "vitest"
 
+import type { AppId, LinkId, PostId } from "../../../model/ids.ts"
 import { createManualClock } from "../../../runtime/manual-clock.testing.ts"
 import type { Store } from "../../../store/store.ts"
 import { numbered, withMethods, type LinkHarness, type ScriptedOutbound } from "../link-harness.testing.ts"
@@ -175,4 +176,39 @@ test("a link has at most 16 MiB of bodies pending, however many deliveries may b
   await eventually(() => outbound.open.length).toBe(16)
   outbound.respondToAll(() => 200)
   await eventually(() => harness.deliveredUpTo("100")).toBe(20)
+})
+
+test("a match that was read and had to wait is sent as its post is stored then, and withdrawn when it is deleted", async () => {
+  const clock = createManualClock()
+  await harness.addLink("1", "100", url, "expansions=referenced_tweets.id")
+  const showing = (text: string) => ({
+    id: "4" as PostId,
+    createdAtMs: 0,
+    core: Buffer.from('{"id":"4"}'),
+    envelope: Buffer.from(
+      JSON.stringify({
+        data: { id: "4", text: "a quote", referenced_tweets: [{ type: "quoted", id: "9" }] },
+        includes: { tweets: [{ id: "9", text }] },
+      }),
+    ),
+    isReply: false,
+    isRepost: false,
+    userIds: [],
+    users: [],
+    includedIds: ["9"] as PostId[],
+  })
+  await harness.post("1", "1", "2", "3")
+  const matches = [{ appId: "1" as AppId, rules: [{ id: "5", tag: "t" }] }]
+  await harness.store.append([{ post: showing("the marker"), matches }], 1)
+  running.start({ concurrency: 1, clock })
+  await eventually(() => outbound.open.length).toBe(1)
+  const deleted = ["2", "9"].map((id) => ({ kind: "post", id: id as PostId }) as const)
+  await harness.store.delete(deleted, 5)
+  await clock.advance(1_000)
+  outbound.respondToAll(() => 200)
+  outbound.open[0]?.respond(200)
+  await eventually(() => harness.progress("100")).toEqual({ position: 4, retries: [] })
+  expect(running.receivedIds()).toEqual(["1", "3", "4"])
+  expect(outbound.received.map(({ request }) => String(request.body)).join("")).not.toContain("marker")
+  expect(await harness.store.linkTally("100" as LinkId)).toMatchObject({ delivered: 3, withdrawn: 1 })
 })

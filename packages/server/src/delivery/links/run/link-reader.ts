@@ -21,12 +21,19 @@ interface ReadingLink {
   onRead(): void
 }
 
+/** An entry as it was read. */
+export interface ReadEntry {
+  readonly entry: MatchEntry
+  /** By the monotonic clock. */
+  readonly readAtMs: number
+}
+
 /** The entries of a link's log that are read and not sent. */
 export class LinkReader {
   readonly #deps: Pick<SendingDeps, "store" | "clock">
   readonly #link: ReadingLink
   /** Read and not sent, the next one last. */
-  #unsent: MatchEntry[] = []
+  #unsent: ReadEntry[] = []
   /** The last entry that was taken to be sent, or skipped. */
   #taken: MatchSeq
   /** Aborted when entries were dropped that were read: reading begins again at the first of them. */
@@ -48,15 +55,15 @@ export class LinkReader {
   }
 
   /** Takes the next entry. */
-  take(): MatchEntry | undefined {
-    const entry = this.#unsent.pop()
-    if (entry !== undefined) this.#taken = entry.seq
-    return entry
+  take(): ReadEntry | undefined {
+    const read = this.#unsent.pop()
+    if (read !== undefined) this.#taken = read.entry.seq
+    return read
   }
 
   /** Skips the entries up to `position` that were not taken: retention has deleted them. */
   skipTo(position: MatchSeq): void {
-    this.#unsent = this.#unsent.filter(({ seq }) => seq > position)
+    this.#unsent = this.#unsent.filter(({ entry: { seq } }) => seq > position)
     if (position > this.#taken) this.#taken = position
   }
 
@@ -91,7 +98,11 @@ export class LinkReader {
     for await (const entries of follow(store, clock, span, AbortSignal.any([signal, reading.signal]))) {
       if (reading.signal.aborted || this.#link.entriesMax() !== entriesMax) return
       // Entries that retention deleted meanwhile were skipped, and have their gap marker.
-      const found = entries.filter(({ seq }) => seq > this.#taken).toReversed()
+      const readAtMs = clock.monotonicMs()
+      const found = entries
+        .filter(({ seq }) => seq > this.#taken)
+        .map((entry) => ({ entry, readAtMs }))
+        .toReversed()
       this.#unsent = this.#unsent.length === 0 ? found : [...found, ...this.#unsent]
       this.#link.onRead()
       await this.#wanted()
@@ -101,7 +112,7 @@ export class LinkReader {
 
   /** Up to where the log was read, without what was dropped to be read again. */
   get #read(): MatchSeq {
-    return this.#unsent[0]?.seq ?? this.#taken
+    return this.#unsent[0]?.entry.seq ?? this.#taken
   }
 
   #stop(): void {

@@ -24,11 +24,11 @@
 import { selectionOfQuery } from "../../../model/link-query.ts"
 import type { LinkProgress, LinkToDeliver, RetryEntry } from "../../../model/link.ts"
 import type { MatchSeq } from "../../../model/ids.ts"
-import type { MatchEntry } from "../../../model/match.ts"
 import type { PostShape } from "../../../model/post.ts"
 import { shapeFor } from "../../../model/render-post.ts"
 import type { Leases } from "../../../store/leases.ts"
 import type { Store } from "../../../store/store.ts"
+import { readAgainMs } from "../../sending/read-again.ts"
 import { LinkSender, type LinkSenderDeps } from "../../sending/sender.ts"
 import { hasSameKeys } from "../../sending/signing-keys.ts"
 import { Alarm } from "./alarm.ts"
@@ -36,7 +36,7 @@ import { DeliveryOutcomes, type DeliveryOutcomesDeps } from "./delivery-outcomes
 import type { FairStarts } from "./fair-starts.ts"
 import { LinkCursor } from "./link-cursor.ts"
 import { noProbe, type EndpointMemory, type LinkMemory } from "./link-memory.ts"
-import { LinkReader } from "./link-reader.ts"
+import { LinkReader, type ReadEntry } from "./link-reader.ts"
 import { LinkSchedule } from "./link-schedule.ts"
 import { PendingDeliveries, type Delivery, type PendingBytes } from "./pending-deliveries.ts"
 import type { ProgressSaves, ProgressSource } from "./progress-saves.ts"
@@ -55,9 +55,6 @@ export interface WebhookLinkDeps extends LinkSenderDeps, DeliveryOutcomesDeps {
 
 /** Entries read at a time, unless nothing is delivered. */
 const batchMax = 100
-
-/** A delivery that was read so long ago is looked up before it is sent, as each retry is: its post may have been deleted. Ours. */
-const readAgainMs = 1_000
 
 const stopped = Symbol("stopped")
 
@@ -257,10 +254,10 @@ export class WebhookLink implements ProgressSource {
   }
 
   #startEntry(): Delivery | undefined {
-    const entry = this.#reader.take()
-    if (entry === undefined) return undefined
-    this.#cursor.start(entry.seq)
-    return this.#delivery(entry, 0, 0)
+    const read = this.#reader.take()
+    if (read === undefined) return undefined
+    this.#cursor.start(read.entry.seq)
+    return this.#delivery(read, 0, 0)
   }
 
   #drained(): Promise<void> {
@@ -275,13 +272,14 @@ export class WebhookLink implements ProgressSource {
   #resume({ entry, failures, dueAtMs }: RetryEntry): void {
     const { clock, retry } = this.#deps
     const delayMs = Math.min(Math.max(0, dueAtMs - clock.nowMs()), retry.maxMs)
-    this.#pending.queueRetry(this.#delivery(entry, failures, clock.monotonicMs() + delayMs))
+    const readAtMs = clock.monotonicMs()
+    this.#pending.queueRetry(this.#delivery({ entry, readAtMs }, failures, readAtMs + delayMs))
   }
 
-  #delivery(entry: MatchEntry, failures: number, dueAtMs: number): Delivery {
+  #delivery({ entry, readAtMs }: ReadEntry, failures: number, dueAtMs: number): Delivery {
     const body = this.#sender.render(entry)
-    const read = { isDeleted: entry.isDeleted === true, readAtMs: this.#deps.clock.monotonicMs() }
-    const delivery = { seq: entry.seq, postId: entry.postId, body, ...read, failures, tries: failures, dueAtMs }
+    const { seq, postId, isDeleted = false } = entry
+    const delivery = { seq, postId, body, isDeleted, readAtMs, failures, tries: failures, dueAtMs }
     this.#pending.add(delivery)
     return delivery
   }
@@ -298,8 +296,8 @@ export class WebhookLink implements ProgressSource {
       } else {
         this.#endpoint.rate.note(this.#deps.clock.monotonicMs())
         this.#inFlight += 1
-        const isDeletedNow = this.#isToBeLookedUp(delivery) && (await this.#isDeletedNow(seq))
-        const result = isDeletedNow ? this.#sender.withdraw(seq) : await this.#sender.send(delivery, body)
+        const bodyNow = this.#isToBeReadAgain(delivery) ? await this.#readAgain(seq, body) : body
+        const result = bodyNow === undefined ? this.#sender.withdraw(seq) : await this.#sender.send(delivery, bodyNow)
         this.#inFlight -= 1
         this.#outcomes.note(delivery, result)
         if (result.outcome === "gone") await this.#invalidateWebhook()
@@ -315,13 +313,16 @@ export class WebhookLink implements ProgressSource {
     this.pump()
   }
 
-  /** Whether the post of a delivery may have been deleted since it was read. */
-  #isToBeLookedUp({ readAtMs, tries }: Delivery): boolean {
+  /** Whether a delivery may hold what has been deleted since it was read. */
+  #isToBeReadAgain({ readAtMs, tries }: Delivery): boolean {
     return tries > 0 || this.#deps.clock.monotonicMs() - readAtMs >= readAgainMs
   }
 
-  async #isDeletedNow(seq: MatchSeq): Promise<boolean> {
-    return (await this.#deps.store.match(this.#link.appId, seq, "core"))?.isDeleted === true
+  /** The body of a match as it is stored now; `undefined` when its post is deleted. */
+  async #readAgain(seq: MatchSeq, before: Uint8Array): Promise<Uint8Array | undefined> {
+    const entry = await this.#deps.store.match(this.#link.appId, seq, this.#shape)
+    if (entry === undefined) return before
+    return entry.isDeleted === true ? undefined : (this.#sender.render(entry) ?? before)
   }
 
   /** The endpoint wants no more deliveries until its app has validated the webhook again. */
