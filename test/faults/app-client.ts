@@ -15,6 +15,7 @@ export interface LinkState {
     readonly dead_letters: number
     readonly expired: number
     readonly missed: number
+    readonly withdrawn: number
   }
   readonly gaps: readonly { readonly from: number; readonly to: number }[]
 }
@@ -113,8 +114,8 @@ export class AppClient {
   async caughtUp(webhookId: string, firstPosition = 0): Promise<LinkState> {
     return waitFor(
       () => this.linkState(webhookId),
-      ({ position, head, total: { delivered, retrying, dead_letters: dead, expired, missed } }) =>
-        position === head && retrying === 0 && delivered + dead + expired + missed === head - firstPosition,
+      ({ position, head, total: { delivered, retrying, dead_letters: dead, expired, missed, withdrawn } }) =>
+        position === head && retrying === 0 && delivered + dead + expired + missed + withdrawn === head - firstPosition,
     )
   }
 }

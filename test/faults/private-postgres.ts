@@ -7,6 +7,7 @@ import { chown, mkdtemp, rm } from "node:fs/promises"
 import { createServer, type AddressInfo } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { text } from "node:stream/consumers"
 import { promisify } from "node:util"
 import { waitFor } from "./app-client.ts"
 
@@ -122,6 +123,20 @@ export class PrivatePostgres implements AsyncDisposable {
     const ended = once(child, "exit")
     child.kill("SIGQUIT")
     await ended
+  }
+
+  /** The directory of its data. */
+  get directory(): string {
+    return this.#directory
+  }
+
+  /** Runs lines of `psql`; returns what it prints. */
+  async script(lines: string): Promise<string> {
+    const child = spawn(join(binaries(), "psql"), ["-XAt", "-v", "ON_ERROR_STOP=1", this.url()], { stdio: "pipe" })
+    child.stdin.end(lines)
+    const [output, errors, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "close")])
+    assert(code === 0, errors)
+    return output
   }
 
   /** Runs one statement; returns its rows as text, columns with `|` between them. */

@@ -18,6 +18,8 @@ export class WebhookReceiver implements AsyncDisposable {
   passesChallenges = true
   /** Status of the response to a delivery; `undefined` leaves it without a response. */
   statusOf: (delivery: Received) => number | undefined = () => 200
+  /** Whether its responses to deliveries hold what it received. */
+  echoes = false
   readonly received: Received[] = []
   /** Challenges so far. */
   challenges = 0
@@ -48,7 +50,12 @@ export class WebhookReceiver implements AsyncDisposable {
       onChallenge: () => void (receiver.challenges += 1),
       onRefusal: (reason) => void receiver.refusals.push(reason),
     })
-    receiver.#endpoint = await listening(nodeHandler(receive))
+    const respond = async (request: Request): Promise<Response> => {
+      if (!receiver.echoes || request.method !== "POST") return receive(request)
+      const text = await request.clone().text()
+      return new Response(text, { status: (await receive(request)).status })
+    }
+    receiver.#endpoint = await listening(nodeHandler(respond))
     return receiver
   }
 

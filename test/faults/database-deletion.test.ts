@@ -1,0 +1,97 @@
+/**
+ * A post is deleted whose text is in every place of a PostgreSQL store: after the lines of docs/operations.md for operators no
+ * file of the server holds it.
+ */
+import { readdirSync, readFileSync, statSync } from "node:fs"
+import { join } from "node:path"
+import { expect, test } from "vitest"
+import { runProcess } from "../../packages/sluice/src/command.testing.ts"
+import { sharedMasterKey, SluiceProcess } from "../support/sluice-process.testing.ts"
+import { temporaryDirectory } from "../support/temporary-directory.testing.ts"
+import { AppClient, waitFor } from "./app-client.ts"
+import { deletableLines, deletionSettings, Endpoints, requestDeletion, showing, untilDead } from "./deletable-posts.ts"
+import { postgresMissing, PrivatePostgres } from "./private-postgres.ts"
+
+const page = readFileSync(new URL("../../docs/operations.md", import.meta.url), "utf8")
+
+/** The lines for operators: the page's only SQL. */
+const [, operatorsStep = ""] = /^```sql\n(.*?)^```$/ms.exec(page) ?? []
+
+function holders(directory: string, text: string): readonly string[] {
+  return readdirSync(directory, { recursive: true, encoding: "utf8" }).filter((name) => {
+    const path = join(directory, name)
+    try {
+      return statSync(path).isFile() && readFileSync(path).includes(text)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") return false
+      throw error
+    }
+  })
+}
+
+test.skipIf(postgresMissing !== undefined)(
+  "a deleted text is in no file of PostgreSQL after the operator's step, and `sluice doctor` is content",
+  { timeout: 400_000 },
+  async () => {
+    await using directory = await temporaryDirectory()
+    await using postgres = await PrivatePostgres.start()
+    const database = postgres.url()
+    const marker = "zqmarkerzq"
+    await using server = new SluiceProcess(directory.path, { database, env: deletionSettings })
+    const line = await server.mustBeReady()
+    const app = new AppClient(line)
+    await using endpoints = await Endpoints.link(app, marker)
+    const [echo = "", refusing = "", down = ""] = endpoints.ids
+    await app.addRule("heron")
+    const posts = deletableLines(marker, 3)
+    await app.ingest(posts.lines)
+    await untilDead(app, refusing, posts.lines.length)
+    await app.caughtUp(echo)
+    await waitFor(
+      () => showing(app, posts, marker),
+      (ids) => ids.length === posts.lines.length + 1,
+    )
+    await postgres.query("ANALYZE")
+    await postgres.query("CHECKPOINT")
+    const before = holders(postgres.directory, marker)
+    expect(before.some((name) => name.startsWith("pg_wal"))).toBe(true)
+    expect(before.some((name) => name.startsWith("base"))).toBe(true)
+
+    const sent = endpoints.down.received.length
+    await requestDeletion(line, { post_ids: [posts.post] })
+    await waitFor(
+      () => showing(app, posts, marker),
+      (ids) => ids.length === 0,
+    )
+    endpoints.down.statusOf = () => 200
+    await app.json("PUT", `/2/webhooks/${down}`)
+    expect((await app.caughtUp(down)).total).toMatchObject({ withdrawn: 2, missed: 0 })
+    for (const { body } of endpoints.down.received.slice(sent)) expect(body).not.toContain(marker)
+    // The terms of the posts that showed it are indexed again a moment later.
+    await waitFor(
+      () => postgres.query(`SELECT count(*) FROM deletions WHERE is_pending`),
+      ([count]) => count === "0",
+    )
+    await waitFor(
+      async () => (await termsWith(postgres, marker)).length,
+      (count) => count === 0,
+    )
+    expect(await postgres.script(operatorsStep)).toContain("VACUUM")
+    expect(holders(postgres.directory, marker)).toEqual([])
+    expect(await app.ingest(posts.lines.slice(0, 2))).toEqual({ accepted: 0, duplicates: 2 })
+    server.end("SIGTERM")
+    expect((await server.ended()).code).toBe(0)
+    const env = { SLUICE_DATABASE: database, SLUICE_MASTER_KEY: sharedMasterKey }
+    const { status, stdout } = await runProcess(["doctor", "--offline"], { env })
+    expect({ status, stdout }).toMatchObject({ status: 0 })
+  },
+)
+
+/** The posts of the search index with a term that holds a text. */
+async function termsWith(postgres: PrivatePostgres, text: string): Promise<readonly string[]> {
+  const tables = await postgres.query("SELECT relname FROM pg_class WHERE relkind = 'r' AND relname ~ '^search_\\d'")
+  const found = await Promise.all(
+    tables.map((table) => postgres.query(`SELECT id FROM ${table} WHERE terms::text LIKE '%${text}%'`)),
+  )
+  return found.flat()
+}
