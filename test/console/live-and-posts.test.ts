@@ -72,6 +72,31 @@ test("a post is looked up with the rules that matched it and why, and a user's p
   await page.context().close()
 })
 
+test("an operator deletes a post after a confirmation, and an app has no button for it", async () => {
+  const postPath = paths.post.replace(":post_id", "1000030")
+  await expect.poll(async () => (await at.call("GET", postPath)).status, { timeout: 30_000 }).toBe(200)
+  const ofApp = await at.signedIn("app", "/posts/1000030")
+  await ofApp.getByRole("heading", { name: "Post 1000030" }).waitFor()
+  expect(await ofApp.getByRole("button", { name: "Delete" }).count()).toBe(0)
+  await ofApp.context().close()
+
+  const page = await at.signedIn("operator", "/posts/1000030")
+  await page.getByRole("heading", { name: "Post 1000030" }).waitFor()
+  await expectAccessible(page, "post-of-operator")
+  await page.getByRole("button", { name: "Delete" }).click()
+  const dialog = page.getByRole("alertdialog")
+  await dialog.getByText("Delete post 1000030?").waitFor()
+  await expectAccessible(page, "post-deletion")
+  await dialog.getByRole("button", { name: "Cancel" }).click()
+  expect((await at.call("GET", postPath)).status).toBe(200)
+  await page.getByRole("button", { name: "Delete" }).click()
+  await dialog.getByRole("button", { name: "Delete" }).click()
+  await page.getByText("Deleted post 1000030.").waitFor()
+  await page.getByRole("list", { name: "Stored posts" }).waitFor()
+  expect((await at.call("GET", postPath)).status).toBe(404)
+  await page.context().close()
+})
+
 test("a post whose includes are no lists, as older stores may hold, hides no other post of the page", async () => {
   const page = await at.signedIn("app", "/posts")
   const data = { text: "A heron", author_id: "42", created_at: "2026-03-14T09:26:53.000Z" }

@@ -3,12 +3,14 @@ import type { Envelope, MatchOfPost, RuleDetail } from "@sluice/api"
 import { ApiError } from "@sluice/client"
 import { explain, parseRule, readPost, type Span } from "@sluice/rules"
 import { useMemo, type ReactNode } from "react"
-import { Link } from "wouter"
+import { Link, useLocation } from "wouter"
 import { useApi } from "../../api/use-api.ts"
 import { useSession } from "../../api/session.ts"
 import { Badge } from "../../components/badge.tsx"
+import { Button } from "../../components/button.tsx"
 import { CodeBlock } from "../../components/code-block.tsx"
 import { countText, nounText } from "../../components/counts.ts"
+import { useConfirmedChange } from "../../components/overlays/use-confirmed-change.tsx"
 import { Panel } from "../../components/panel.tsx"
 import { PostCard } from "../../components/posts/post-card.tsx"
 import { RuleText } from "../../components/posts/rule-text.tsx"
@@ -28,20 +30,53 @@ export function PostView({ id }: { readonly id: string }): ReactNode {
     if (!isMissing) return <ErrorState of={found} />
     return (
       <EmptyState title="Post not found" action={<Link href="/">Stored posts</Link>}>
-        It was never sent, or retention deleted it.
+        It was never sent, or it has been deleted.
       </EmptyState>
     )
   }
   const { data: envelope, matches } = found.data
   return (
     <>
-      <Panel title={`Post ${id}`} actions={<Link href="/">Stored posts</Link>}>
+      <Panel
+        title={`Post ${id}`}
+        actions={
+          <>
+            <DeletePost id={id} />
+            <Link href="/">Stored posts</Link>
+          </>
+        }
+      >
         <PostCard envelope={envelope} />
       </Panel>
       <Matches envelope={envelope} matches={matches} />
       <Panel title="Stored envelope">
         <CodeBlock text={JSON.stringify(envelope, undefined, 2)} what="the envelope" maxHeight="480px" />
       </Panel>
+    </>
+  )
+}
+
+/** A button that deletes the post; nothing for an app, which deletes only posts of its own users. */
+function DeletePost({ id }: { readonly id: string }): ReactNode {
+  const { kind } = useSession()
+  const [, navigate] = useLocation()
+  const deletion = useConfirmedChange("POST", "deletions", {
+    invalidates: ["post", "posts", "userPosts", "links", "linkDetails", "webhookDetail"],
+    request: (postId: string) => ({ body: { post_ids: [postId] } }),
+    title: (postId) => `Delete post ${postId}?`,
+    text: () =>
+      "It disappears for all apps, with its reposts and from the posts that include it, and is not delivered any more. It is not stored again when it comes again soon. This cannot be undone.",
+    action: "Delete",
+    doneText: (postId) => `Deleted post ${postId}.`,
+    onDone: () => navigate("/"),
+  })
+  if (kind !== "operator") return null
+  return (
+    <>
+      <Button size="small" onClick={() => deletion.ask(id)}>
+        Delete
+      </Button>
+      {deletion.dialog}
     </>
   )
 }

@@ -72,6 +72,7 @@ function LinkFacts({ link }: { readonly link: LinkDetail }): ReactNode {
           {countText(total.retrying)} retrying, {nounText(total.dead_letters, "dead letter")}
           {total.expired > 0 && `, ${countText(total.expired)} expired`}
           {total.missed > 0 && `, ${countText(total.missed)} missed`}
+          {total.withdrawn > 0 && `, ${countText(total.withdrawn)} withdrawn`}
         </Muted>
       </Fact>
       <Order link={link} />
