@@ -3,7 +3,7 @@ import { expect, test } from "vitest"
 import { check } from "./checker.ts"
 import type { Seen } from "./history.ts"
 
-const promises = { links: 1, repeatsPerFault: 1, rulesMsMax: 10 }
+const promises = { links: 1, repeatsPerFault: 1, rulesMsMax: 10, deletedMsMax: 50 }
 
 type Delivered = Extract<Seen, { kind: "delivered" }>
 
@@ -17,6 +17,7 @@ function delivered(number: number, changes: Partial<Delivered> = {}): Delivered 
     hash: "h",
     tags,
     isTaken: true,
+    atMs: 120,
     ...changes,
   }
 }
@@ -85,4 +86,17 @@ test("finds a post that half a version, two versions or a version not in force m
 
 test("reports the faults that clients found", () => {
   expect(faultsWith(undefined, { kind: "wrong", what: "a page got 500" })).toBe("a page got 500")
+})
+
+test("a deleted post may be missing where it counts as withdrawn, and is found where it shows later", () => {
+  const gone: Seen = { kind: "deleted", postIds: ["2"], doneMs: 150 }
+  const end: Seen = { ...final, total: { delivered: 1, withdrawn: 1 } }
+  const without = (seen: readonly Seen[]) => check([added, accepted, delivered(1), gone, ...seen], promises).join("\n")
+  const list: Seen = { ...listed, postIds: ["1"] }
+  expect(without([list, end])).toBe("")
+  expect(without([delivered(2, { atMs: 190 }), list, { ...final, total: { delivered: 2, withdrawn: 0 } }])).toBe("")
+  expect(without([delivered(2, { atMs: 201 }), list, end])).toContain("1 posts came long after their deletion: 2")
+  expect(without([listed, end])).toContain("1 deleted posts are in a list of user 7: 2")
+  expect(without([{ ...listed, beganMs: 149 }, end])).toBe("")
+  expect(without([list, { ...final, total: { delivered: 2, withdrawn: 0 } }])).toContain("1 positions never came: 2")
 })

@@ -2,7 +2,9 @@
  * Judges a history. It shares no code with the server: it knows the sent posts, the received deliveries, and the rules
  * that must hold.
  *
- * - Every link delivers each accepted post, and each list that begins later contains it.
+ * - Every link delivers each accepted post, and each list that begins later contains it, unless it is deleted.
+ * - A deleted post is in no list that begins later, and nothing of it arrives once what was on its way has come. Its position
+ * either comes or counts as withdrawn.
  * - Each event has one post and the same bytes whenever it comes. After the receiver accepted it, it comes again at
  * most as often as deliveries were in flight at the faults.
  * - Events of a link are numbered without gaps.
@@ -19,6 +21,8 @@ export interface Promises {
   readonly repeatsPerFault: number
   /** Longest time that a change of rules takes. */
   readonly rulesMsMax: number
+  /** Longest time after a deletion that a delivery may arrive which was on its way, be its process paused meanwhile. */
+  readonly deletedMsMax: number
 }
 
 /** Every fault, in words. */
@@ -29,19 +33,21 @@ export function check(history: readonly Seen[], promises: Promises): readonly st
   const delivered = of("delivered")
   const faults = of("fault").length
   const finals = of("final")
+  const deletedMs = new Map(of("deleted").flatMap(({ postIds, doneMs }) => postIds.map((id) => [id, doneMs] as const)))
   return [
     ...of("wrong").map(({ what }) => what),
     ...Array.from({ length: promises.links }, (_, link) => {
       const ofLink = delivered.filter((each) => each.link === link)
       const final = finals.find((each) => each.link === link)
       return [
-        ...lost(accepted, ofLink),
+        ...lost(accepted, ofLink, deletedMs),
+        ...tooLate(ofLink, deletedMs, promises.deletedMsMax),
         ...otherwise(ofLink),
         ...repeated(ofLink, faults * promises.repeatsPerFault),
         ...misnumbered(ofLink, final),
       ].map((fault) => `link ${link}: ${fault}`)
     }).flat(),
-    ...misread(accepted, of("listed")),
+    ...misread(accepted, of("listed"), deletedMs),
     ...mismatched(accepted, delivered, of("rules"), promises.rulesMsMax),
   ]
 }
@@ -51,12 +57,22 @@ type Delivered = Extract<Seen, { kind: "delivered" }>
 type Listed = Extract<Seen, { kind: "listed" }>
 type Final = Extract<Seen, { kind: "final" }>
 
-function lost(accepted: readonly Accepted[], delivered: readonly Delivered[]): readonly string[] {
+/** When posts were deleted, by their ids. */
+type DeletedMs = ReadonlyMap<string, number>
+
+function lost(accepted: readonly Accepted[], delivered: readonly Delivered[], deletedMs: DeletedMs): readonly string[] {
   const taken = new Set(delivered.filter(({ isTaken }) => isTaken).map(({ postId }) => postId))
   return some(
-    accepted.flatMap(({ postIds }) => postIds).filter((id) => !taken.has(id)),
+    accepted.flatMap(({ postIds }) => postIds).filter((id) => !taken.has(id) && !deletedMs.has(id)),
     "posts accepted and not delivered",
   )
+}
+
+function tooLate(delivered: readonly Delivered[], deletedMs: DeletedMs, msMax: number): readonly string[] {
+  const late = delivered.filter(
+    ({ postId, atMs }) => atMs > (deletedMs.get(postId) ?? Number.POSITIVE_INFINITY) + msMax,
+  )
+  return some([...new Set(late.map(({ postId }) => postId))], "posts came long after their deletion")
 }
 
 function otherwise(delivered: readonly Delivered[]): readonly string[] {
@@ -92,15 +108,15 @@ function misnumbered(delivered: readonly Delivered[], final: Final | undefined):
   const missing = Array.from({ length: head }, (_, index) => index + 1).filter((number) => !numbers.has(number))
   const accounted = Object.values(total).reduce((sum, count) => sum + count, 0)
   return [
-    ...some(missing.map(String), "positions never came"),
+    ...(missing.length <= (total["withdrawn"] ?? 0) ? [] : some(missing.map(String), "positions never came")),
     ...some([...numbers].filter((number) => !(number <= head)).map(String), "positions are beyond the log"),
-    ...(position === head && accounted === head && total["delivered"] === head
+    ...(position === head && accounted === head && (total["delivered"] ?? 0) + (total["withdrawn"] ?? 0) === head
       ? []
       : [`ends at ${position} of ${head}, with ${JSON.stringify(total)}`]),
   ]
 }
 
-function misread(accepted: readonly Accepted[], lists: readonly Listed[]): readonly string[] {
+function misread(accepted: readonly Accepted[], lists: readonly Listed[], deletedMs: DeletedMs): readonly string[] {
   return lists.flatMap(({ authorId, postIds, beganMs }) => {
     const inOrder = postIds.every((id, index) => index === 0 || BigInt(id) < BigInt(postIds[index - 1] ?? 0))
     const found = new Set(postIds)
@@ -108,7 +124,11 @@ function misread(accepted: readonly Accepted[], lists: readonly Listed[]): reado
     return [
       ...(inOrder ? [] : [`a list of user ${authorId} repeats posts, or has them out of order`]),
       ...some(
-        before.flatMap((each) => each.postIds).filter((id) => !found.has(id)),
+        postIds.filter((id) => (deletedMs.get(id) ?? Number.POSITIVE_INFINITY) < beganMs),
+        `deleted posts are in a list of user ${authorId}`,
+      ),
+      ...some(
+        before.flatMap((each) => each.postIds).filter((id) => !found.has(id) && !deletedMs.has(id)),
         `posts are left out of a list of user ${authorId}`,
       ),
     ]

@@ -20,6 +20,8 @@ export interface ClientDeps {
     path: string,
     body?: { type: string; text: string },
   ) => Promise<SluiceResponse>
+  /** The same in the name of the operator. */
+  readonly sendAsOperator: ClientDeps["send"]
 }
 
 /** A word of every post, so that every post matches its rule. */
@@ -97,6 +99,35 @@ async function changePair(deps: ClientDeps, pair: number, change: "add" | "delet
   if (response.status > 299 && !isDoubtful)
     return wrong(deps, `a change of rules got ${response.status}: ${response.text}`)
   deps.history.push({ kind: "rules", change, pair, sentMs, doneMs: performance.now(), isDoubtful })
+}
+
+/** Deletes some of the accepted posts, and sends them again, until aborted. */
+export async function deletePosts(deps: ClientDeps, signal: AbortSignal): Promise<void> {
+  const { history, random } = deps
+  const json = "application/json"
+  for (let from = 0; !signal.aborted;) {
+    await sleep(500 + random() * 1_500)
+    // Some of the posts that were accepted since the last turn are delivered by now, others not.
+    const accepted = history.slice(from).filter((seen) => seen.kind === "accepted")
+    from = history.length
+    const one = accepted[Math.floor(random() * accepted.length)]
+    if (one === undefined) continue
+    const postIds = one.postIds.filter(() => random() < 0.5)
+    if (postIds.length === 0) continue
+    const body = { type: json, text: JSON.stringify({ post_ids: postIds }) }
+    const { response } = await persist({ ...deps, send: deps.sendAsOperator }, "POST", "/sluice/v1/deletions", body)
+    if (response.status !== 200) wrong(deps, `a deletion got ${response.status}: ${response.text}`)
+    else history.push({ kind: "deleted", postIds, doneMs: performance.now() })
+    const lines = postIds.map((id) =>
+      JSON.stringify({ data: { id, text: `the ${word} ${id}`, author_id: one.authorId } }),
+    )
+    const again = await persist(deps, "POST", "/sluice/v1/posts", {
+      type: "application/x-ndjson",
+      text: `${lines.join("\n")}\n`,
+    })
+    const { accepted: stored } = JSON.parse(again.response.text) as { readonly accepted?: number }
+    if (stored !== 0) wrong(deps, `deleted posts were sent again, and the response was ${again.response.text}`)
+  }
 }
 
 /** Reads lists of posts to their end, page after page, until aborted. */
@@ -205,6 +236,7 @@ export class Receiver implements AsyncDisposable {
       hash: createHash("sha256").update(body).digest("base64url"),
       tags: rules.map(({ tag }) => tag),
       isTaken,
+      atMs: performance.now(),
     })
     await sleep(this.#deps.random() * 30)
     response.writeHead(isTaken ? 200 : 500).end()

@@ -33,6 +33,14 @@ export type Seen =
       readonly hash: string
       readonly tags: readonly string[]
       readonly isTaken: boolean
+      readonly atMs: number
+    }
+  /** Posts were deleted. */
+  | {
+      readonly kind: "deleted"
+      readonly postIds: readonly string[]
+      /** Time at which a client knew that it was done. */
+      readonly doneMs: number
     }
   /** A list of an author's posts that was read page by page to its end. */
   | {

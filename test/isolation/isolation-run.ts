@@ -7,7 +7,16 @@ import { seededRandom } from "../oracle/seeded-random.ts"
 import { SluiceClient } from "../oracle/sluice-client.ts"
 import { temporaryDirectory } from "../support/temporary-directory.testing.ts"
 import { check } from "./checker.ts"
-import { changeRules, prepare, readAllLists, readLists, Receiver, sendPosts, type ClientDeps } from "./clients.ts"
+import {
+  changeRules,
+  deletePosts,
+  prepare,
+  readAllLists,
+  readLists,
+  Receiver,
+  sendPosts,
+  type ClientDeps,
+} from "./clients.ts"
 import type { Seen } from "./history.ts"
 import { attack } from "./nemesis.ts"
 
@@ -38,6 +47,9 @@ const deliveriesPerLink = 8
 /** Longest time in which a change of rules reaches a process that has no hints. */
 const rulesMsMax = 10_000
 
+/** Longest time that a delivery is on its way: it was read a second before the deletion, and may take ten, and as long again. */
+const onTheirWayMsMax = 21_000
+
 /** Longest time until the cluster has delivered everything after the last fault. */
 const settleMsMax = 120_000
 
@@ -61,7 +73,14 @@ export async function run({ seed, faultsMs, faultMsMax, hasClocks }: RunOptions)
   const random = seededRandom(seed)
   const { token, consumerSecret } = new AppClient(cluster.readyLine)
   const client = new SluiceClient(cluster.balancer.url, token)
-  const deps: ClientDeps = { history, random, send: (...request) => client.send(...request) }
+  const { operator_token: operatorToken } = JSON.parse(cluster.readyLine) as { operator_token: string }
+  const operator = new SluiceClient(cluster.balancer.url, operatorToken)
+  const deps: ClientDeps = {
+    history,
+    random,
+    send: (...request) => client.send(...request),
+    sendAsOperator: (...request) => operator.send(...request),
+  }
   const receiver = resources.use(await Receiver.start(deps, consumerSecret))
   const webhookIds = await prepare(
     deps,
@@ -72,6 +91,7 @@ export async function run({ seed, faultsMs, faultMsMax, hasClocks }: RunOptions)
   const clients = Promise.all([
     ...Array.from({ length: senders }, (_, lane) => sendPosts(deps, lane, ending.signal)),
     changeRules(deps, ending.signal),
+    deletePosts(deps, ending.signal),
     readLists(deps, ending.signal),
   ])
   await attack(
@@ -91,7 +111,16 @@ export async function run({ seed, faultsMs, faultMsMax, hasClocks }: RunOptions)
   for (const [link, id] of webhookIds.entries())
     history.push(await finalState(new AppClient(cluster.readyLine), link, id))
   const errors = cluster.unexpectedErrors
-  return { faults: check(history, { links, repeatsPerFault: deliveriesPerLink, rulesMsMax }), history, errors }
+  return {
+    faults: check(history, {
+      links,
+      repeatsPerFault: deliveriesPerLink,
+      rulesMsMax,
+      deletedMsMax: faultMsMax + onTheirWayMsMax,
+    }),
+    history,
+    errors,
+  }
 }
 
 function clockSetter(machines: readonly FaultyMachine[]): (number: number, seconds: number) => void {
@@ -108,7 +137,11 @@ async function finalState(app: AppClient, link: number, webhookId: string): Prom
     return { kind: "final", link, position, head, total } as const
   }
   // Totals are read after the position, so the first response with complete totals may have an earlier position.
-  return waitFor(read, ({ position, head, total }) => total.delivered === head && position === head, settleMsMax)
+  return waitFor(
+    read,
+    ({ position, head, total }) => total.delivered + total.withdrawn === head && position === head,
+    settleMsMax,
+  )
     .catch(read)
     .catch((error: unknown) => ({ kind: "wrong", what: `link ${link}: ${String(error)}` }))
 }
