@@ -2,6 +2,7 @@
 import type { Mutant } from "./mutant.ts"
 import { apart, clients, lookUps, pages } from "./seeded/responding.ts"
 import { backfills, cursors, deliveryThreads, threadCalls, retries, deadLetters } from "./seeded/delivering.ts"
+import { deletions } from "./seeded/deleting.ts"
 import { ledger } from "./seeded/ledger.ts"
 import { matching } from "./seeded/matching.ts"
 import { search } from "./seeded/search.ts"
@@ -33,6 +34,7 @@ export const mutants: readonly Mutant[] = [
   ...trouble,
   ...sessions,
   ...ledger,
+  ...deletions,
   ...cluster,
   ...handedOn,
 ]
