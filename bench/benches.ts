@@ -1,6 +1,7 @@
 /** The benches by name: how each runs, and which part of the program it times. */
 import { cluster } from "./cluster.ts"
 import { deliver } from "./deliver.ts"
+import { deletion } from "./deletion.ts"
 import { endToEnd } from "./end-to-end.ts"
 import { envelopesMissing } from "./envelopes.ts"
 import { fairness } from "./fairness.ts"
@@ -65,6 +66,7 @@ export const benches: Readonly<Record<string, NamedBench>> = {
     times: "one to three processes of `sluice dev` on a database, over HTTP",
     missing: async () => envelopesMissing() ?? postgresMissing(),
   },
+  deletion: { run: deletion, times: server },
   "idle-links": { run: idleLinks, times: server },
   import: { run: importing, times: "`sluice import` as a process" },
   fairness: { run: fairness, times: server },

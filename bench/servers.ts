@@ -21,6 +21,7 @@ export interface MeasuredSluice extends MeasuredServer {
   readonly url: string
   readonly token: string
   readonly consumerSecret: string
+  readonly operatorToken: string
   /** Its data directory. */
   readonly data: string
 }
@@ -60,12 +61,14 @@ export async function startSluice(options: SluiceOptions = {}): Promise<Measured
   const ready = JSON.parse(server.firstLine) as {
     url: string
     app: { bearer_token: string; consumer_secret: string }
+    operator_token: string
   }
   return {
     url: ready.url,
     port: Number(new URL(ready.url).port),
     token: ready.app.bearer_token,
     consumerSecret: ready.app.consumer_secret,
+    operatorToken: ready.operator_token,
     data,
     pid: server.pid,
     async [Symbol.asyncDispose]() {

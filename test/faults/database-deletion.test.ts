@@ -87,6 +87,54 @@ test.skipIf(postgresMissing !== undefined)(
   },
 )
 
+test.skipIf(postgresMissing !== undefined)(
+  "a deletion whose process is killed at any of its steps is whole after the next start, or has not begun",
+  { timeout: 300_000 },
+  async () => {
+    await using directory = await temporaryDirectory()
+    await using postgres = await PrivatePostgres.start()
+    const database = postgres.url()
+    const acknowledged: boolean[] = []
+    for (const visit of [1, 2, 3]) {
+      const marker = `zqvisit${visit}zq`
+      const posts = deletableLines(marker, 250)
+      {
+        await using server = new SluiceProcess(directory.path, {
+          database,
+          env: { SLUICE_CRASH_POINT: `in-deletion:${visit}` },
+        })
+        const line = await server.mustBeReady()
+        const app = new AppClient(line)
+        await app.addRule("heron")
+        await app.ingest(posts.lines)
+        const request = await requestDeletion(line, { post_ids: [posts.post] }).catch(() => undefined)
+        acknowledged.push(request !== undefined)
+        const { signal, errors } = await server.ended()
+        expect({ signal, errors }).toEqual({
+          signal: "SIGKILL",
+          errors: expect.stringMatching(/^crash point in-deletion\n$/m),
+        })
+      }
+      await using server = new SluiceProcess(directory.path, { database })
+      const line = await server.mustBeReady()
+      const app = new AppClient(line)
+      const { text } = await app.send("GET", `/2/tweets/${posts.post}`)
+      expect(text.includes("errors"), text).toBe(acknowledged.at(-1))
+      if (acknowledged.at(-1) === false) await requestDeletion(line, { post_ids: [posts.post] })
+      await waitFor(
+        () => showing(app, posts, marker),
+        (ids) => ids.length === 0,
+      )
+      expect(await app.ingest(posts.lines.slice(0, 2))).toEqual({ accepted: 0, duplicates: 2 })
+      server.end("SIGTERM")
+      expect((await server.ended()).code).toBe(0)
+      const env = { SLUICE_DATABASE: database, SLUICE_MASTER_KEY: sharedMasterKey }
+      expect((await runProcess(["doctor", "--offline"], { env })).status).toBe(0)
+    }
+    expect(acknowledged).toEqual([false, true, true])
+  },
+)
+
 /** The posts of the search index with a term that holds a text. */
 async function termsWith(postgres: PrivatePostgres, text: string): Promise<readonly string[]> {
   const tables = await postgres.query("SELECT relname FROM pg_class WHERE relkind = 'r' AND relname ~ '^search_\\d'")

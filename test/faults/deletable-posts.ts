@@ -51,7 +51,7 @@ export function deletableLines(marker: string, quotes: number): DeletablePosts &
 }
 
 /** Requests with the token of the operator. */
-export function operatorOf(readyLine: string): SluiceClient {
+function operatorOf(readyLine: string): SluiceClient {
   const { url, operator_token: token } = JSON.parse(readyLine) as { url: string; operator_token: string }
   return new SluiceClient(url, token)
 }

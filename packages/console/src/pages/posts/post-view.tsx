@@ -65,7 +65,7 @@ function DeletePost({ id }: { readonly id: string }): ReactNode {
     request: (postId: string) => ({ body: { post_ids: [postId] } }),
     title: (postId) => `Delete post ${postId}?`,
     text: () =>
-      "It disappears for all apps, with its reposts and from the posts that include it, and is not delivered any more. It is not stored again when it comes again soon. This cannot be undone.",
+      "It disappears for all apps, with its reposts and from the posts that include it, and is not delivered any more. For a time it is not stored again. This cannot be undone.",
     action: "Delete",
     doneText: (postId) => `Deleted post ${postId}.`,
     onDone: () => navigate("/"),
