@@ -17,7 +17,7 @@ const undo = `
   DROP TABLE usage_days; DROP TABLE usage_posts;
   ALTER TABLE apps DROP COLUMN limits;
   ALTER TABLE links DROP COLUMN withdrawn;
-  DROP TABLE deletions; DROP TABLE shown_posts;
+  DROP TABLE deletions; DROP TABLE erasures; DROP TABLE rewritten_posts; DROP TABLE shown_posts;
   DROP TABLE edit_versions;
   DROP TABLE backfill_matches;
   ALTER TABLE replays DROP COLUMN backfill_rules;
