@@ -179,13 +179,14 @@ export function createControl(
       matchRetentionMs,
       mayReplayRecent: config.posture === "dev",
     }),
-    deletions: createDeletions({ ...base, rememberedMs: config.deletionsRememberedHours * hourMs }),
+    deletions: createDeletions(base),
     retention: createRetention({
       ...base,
       matchRetentionMs,
       undeliveredRetentionMs: config.undeliveredRetentionHours * hourMs,
       postRetentionMs: config.postRetentionDays * dayMs,
       deadLetterRetentionMs: config.deadLetterRetentionDays * dayMs,
+      deletionsRememberedMs: config.deletionsRememberedHours * hourMs,
       believesClock: config.clockJump === "believe",
     }),
   }

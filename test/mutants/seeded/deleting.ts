@@ -10,8 +10,22 @@ export const deletions: readonly Mutant[] = [
   mutant(
     "a repost of a deleted post is stored",
     `${server}/store/ledger/deletions.ts#withoutDeleted`,
-    "deleted.posts.has(id) || (repostedId !== undefined && deleted.posts.has(repostedId))",
-    "deleted.posts.has(id)",
+    "if (repostedId !== undefined && deleted.posts.has(repostedId)) return undefined",
+    "",
+    contract,
+  ),
+  mutant(
+    "a later version of a deleted post is stored",
+    `${server}/store/ledger/deletions.ts#withoutDeleted`,
+    "|| chain.some((version) => deleted.posts.has(version))",
+    "",
+    contract,
+  ),
+  mutant(
+    "a post of a deleted user that comes with another's is stored",
+    `${server}/model/deleted-content.ts#withoutDeletedContent`,
+    "isPostDeleted(id) || (author !== undefined && isUserDeleted(author))",
+    "isPostDeleted(id)",
     contract,
   ),
   mutant(

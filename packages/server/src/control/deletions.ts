@@ -34,9 +34,8 @@ const eraseMsMax = 30_000
 /** Between two parts that overwrite what deletions have left in the files, so that ingest runs. Ours. */
 const overwritePauseMs = 300
 
-/** Between two passes over what is remembered, and most deletions that one forgets at a time. Ours. */
-const forgetMs = 60_000
-const forgottenMax = 500
+/** Between two checks whether something is pending that was not announced. Ours. */
+const checkMs = 5_000
 
 /** Deletes posts and users. */
 export interface Deletions {
@@ -67,8 +66,6 @@ export interface DeletionDeps {
   readonly leases: Pick<Leases, "has">
   readonly clock: Clock
   readonly events: Pick<Events, "failed" | "deletionsRequested">
-  /** How long a deleted id is remembered. */
-  readonly rememberedMs: number
 }
 
 /** Deletions over a store. */
@@ -79,8 +76,7 @@ export function createDeletions(deps: DeletionDeps): Deletions {
       const post = await store.post(id, appId)
       if (post === undefined) return false
       if (authorOf(post.json) !== userId) throw forbiddenPost("You are not allowed to delete this Tweet.")
-      const versions = (await store.chainsOf([id], appId)).get(id) ?? [id]
-      await deletions.delete(versions.map((version) => ({ kind: "post", id: version })))
+      await deletions.delete([{ kind: "post", id }])
       return true
     },
 
@@ -131,19 +127,23 @@ class Upkeep {
       this.#mayBePending = true
       this.#noteDeleted()
     })
-    let forgetsAtMs = clock.monotonicMs()
+    let checksAtMs = clock.monotonicMs() + checkMs
     while (!signal.aborted) {
       let waitMs = pollMs
       try {
         if (leases.has("retention")) {
           if (this.#mayBePending) waitMs = (await this.#continue()) ? pollMs : pauseMs
           else if (this.#isErasureDue()) waitMs = await this.#erase()
-          if (clock.monotonicMs() >= forgetsAtMs) {
-            if ((await this.#forget()) < forgottenMax) forgetsAtMs = clock.monotonicMs() + forgetMs
+          if (clock.monotonicMs() >= checksAtMs) {
+            // A hint of another process may be lost.
+            this.#mayBePending = true
+            checksAtMs = clock.monotonicMs() + checkMs
           }
         }
       } catch (error) {
         events.failed({ where: "deletions", error })
+        // Perhaps the deletions of which the step was a part.
+        this.#mayBePending = true
         waitMs = quietMs
       }
       await clock.sleep(waitMs, signal)
@@ -168,11 +168,6 @@ class Upkeep {
     // Readers in the way are gone at the next try.
     if ((await store.eraseDeleted()) && this.#deleted === before) this.#deleted = undefined
     return pollMs
-  }
-
-  #forget(): Promise<number> {
-    const { store, clock, rememberedMs } = this.#deps
-    return store.forgetDeletions({ beforeMs: clock.nowMs() - rememberedMs, limit: forgottenMax })
   }
 
   #isErasureDue(): boolean {

@@ -47,6 +47,7 @@ function start(over = store, days: { posts?: number; undelivered?: number; belie
     believesClock: days.believesClock ?? false,
     postRetentionMs: (days.posts ?? 2) * 24 * hourMs,
     deadLetterRetentionMs: 3 * 24 * hourMs,
+    deletionsRememberedMs: 172_800_000,
   })
   const stopping = new AbortController()
   const ended = retention.run(stopping.signal)

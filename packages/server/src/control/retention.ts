@@ -66,6 +66,8 @@ export interface RetentionDeps {
   /** 0 keeps posts forever. */
   readonly postRetentionMs: number
   readonly deadLetterRetentionMs: number
+  /** How long a deleted id is remembered. */
+  readonly deletionsRememberedMs: number
   /** The operator's word that the clock is right, however far it is ahead of the store. */
   readonly believesClock: boolean
 }
@@ -114,36 +116,42 @@ export function createRetention(deps: RetentionDeps): Retention {
   }
 }
 
+/** Takes steps until one is the last or `signal` is aborted. Returns how many things they deleted. */
+async function takeSteps(
+  clock: Clock,
+  signal: AbortSignal,
+  step: () => Promise<{ readonly trimmed: number; readonly isDone: boolean }>,
+): Promise<number> {
+  let count = 0
+  while (!signal.aborted) {
+    const { trimmed, isDone } = await step()
+    count += trimmed
+    if (isDone) break
+    await clock.sleep(pauseMs, signal)
+  }
+  return count
+}
+
 /** Passes over everything, by what is believed of the time. */
 function passesOf(deps: RetentionDeps, time: RetentionTime): (signal: AbortSignal) => Promise<void> {
-  const { store, clock, events, matchRetentionMs, postRetentionMs, deadLetterRetentionMs } = deps
+  const { store, clock, events, matchRetentionMs, postRetentionMs, deadLetterRetentionMs, deletionsRememberedMs } = deps
   const undeliveredRetentionMs = Math.max(deps.undeliveredRetentionMs, matchRetentionMs)
   const postTime = time.ofKind(postRetentionMs)
   const usageTime = time.ofKind(usageKeptDays * dayMs)
-  const deadLetterTime = time.ofKind(deadLetterRetentionMs)
-  const connectionTime = time.ofKind(connectionRetentionMs)
-  let postsPassedAtMs: number | undefined
-
-  /** Takes steps until one is the last or `signal` is aborted. Returns how many things they deleted. */
-  async function inSteps(
-    signal: AbortSignal,
-    step: () => Promise<{ readonly trimmed: number; readonly isDone: boolean }>,
-  ): Promise<number> {
-    let count = 0
-    while (!signal.aborted) {
-      const { trimmed, isDone } = await step()
-      count += trimmed
-      if (isDone) break
-      await clock.sleep(pauseMs, signal)
-    }
-    return count
+  const beginOf = (keptMs: number): (() => number) => {
+    const kind = time.ofKind(keptMs)
+    return () => kind.nowMs() - keptMs
   }
+  const deadLettersFrom = beginOf(deadLetterRetentionMs)
+  const connectionsFrom = beginOf(connectionRetentionMs)
+  const deletionsFrom = beginOf(deletionsRememberedMs)
+  let postsPassedAtMs: number | undefined
 
   async function trimLog(appId: AppId, signal: AbortSignal): Promise<number> {
     const keptFromMs = time.matchNowMs() - matchGraceMs
     const beforeMs = keptFromMs - matchRetentionMs
     const owedBeforeMs = keptFromMs - undeliveredRetentionMs
-    return inSteps(signal, async () => {
+    return takeSteps(clock, signal, async () => {
       const step = await store.trimMatches(appId, { beforeMs, owedBeforeMs, limit: stepMax })
       for (const { webhookId, from, to } of step.gaps) events.gapMade({ webhookId, from, to })
       return step
@@ -160,18 +168,15 @@ function passesOf(deps: RetentionDeps, time: RetentionTime): (signal: AbortSigna
     return matches
   }
 
-  async function trimDeadLetters(signal: AbortSignal): Promise<number> {
-    const beforeMs = deadLetterTime.nowMs() - deadLetterRetentionMs
-    return inSteps(signal, async () => {
-      const trimmed = await store.trimDeadLetters({ beforeMs, limit: stepMax })
-      return { trimmed, isDone: trimmed < stepMax }
-    })
-  }
-
-  async function trimConnections(signal: AbortSignal): Promise<number> {
-    const beforeMs = connectionTime.nowMs() - connectionRetentionMs
-    return inSteps(signal, async () => {
-      const trimmed = await store.trimConnections({ beforeMs, keptMax: endedConnectionsMax, limit: stepMax })
+  /** Deletes what is older than its time. */
+  async function trimOlder(
+    signal: AbortSignal,
+    beginMs: () => number,
+    trim: (options: { readonly beforeMs: number; readonly limit: number }) => Promise<number>,
+  ): Promise<number> {
+    const beforeMs = beginMs()
+    return takeSteps(clock, signal, async () => {
+      const trimmed = await trim({ beforeMs, limit: stepMax })
       return { trimmed, isDone: trimmed < stepMax }
     })
   }
@@ -180,7 +185,7 @@ function passesOf(deps: RetentionDeps, time: RetentionTime): (signal: AbortSigna
     const beforeMs = postTime.nowMs() - postRetentionMs
     if (postRetentionMs === 0 || !isPostPassDue()) return 0
     let after: PostId | undefined
-    const posts = await inSteps(signal, async () => {
+    const posts = await takeSteps(clock, signal, async () => {
       const { trimmed, next } = await store.trimPosts({ after, beforeMs, limit: stepMax })
       after = next
       return { trimmed, isDone: next === undefined }
@@ -193,7 +198,7 @@ function passesOf(deps: RetentionDeps, time: RetentionTime): (signal: AbortSigna
   async function trimUsage(signal: AbortSignal): Promise<number> {
     const today = dayOf(usageTime.nowMs())
     const options = { beforeDay: today - usageKeptDays + 1, postsBeforeDay: today - 1, limit: usageStepMax }
-    return inSteps(signal, async () => ({ trimmed: 0, isDone: await store.trimUsage(options) }))
+    return takeSteps(clock, signal, async () => ({ trimmed: 0, isDone: await store.trimUsage(options) }))
   }
 
   function isPostPassDue(): boolean {
@@ -219,9 +224,16 @@ function passesOf(deps: RetentionDeps, time: RetentionTime): (signal: AbortSigna
     // First: a start after this one must not take the time that passes now for a jump.
     await reported(saveTime)
     const matches = await reported(() => trimLogs(signal))
-    const deadLetters = await reported(() => trimDeadLetters(signal))
+    const deadLetters = await reported(() =>
+      trimOlder(signal, deadLettersFrom, (options) => store.trimDeadLetters(options)),
+    )
     await reported(() => trimUsage(signal))
-    await reported(() => trimConnections(signal))
+    await reported(() =>
+      trimOlder(signal, connectionsFrom, (options) =>
+        store.trimConnections({ ...options, keptMax: endedConnectionsMax }),
+      ),
+    )
+    await reported(() => trimOlder(signal, deletionsFrom, (options) => store.forgetDeletions(options)))
     // Last: a post stays as long as a match or a dead letter needs it.
     const posts = await reported(() => trimPosts(signal))
     events.retentionPassed({ matches, posts, deadLetters })

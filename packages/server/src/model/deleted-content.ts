@@ -22,16 +22,25 @@ export function includedUserIds(envelope: string): readonly string[] {
   return elementsOf(membersOf(membersOf(envelope).get("includes") ?? "").get("users") ?? "").map(idOf)
 }
 
-/** The envelope without the included posts and users that are deleted. The same text when there is none. */
-export function withoutDeletedContent(
-  envelope: string,
-  { isPostDeleted: isDeleted, isUserDeleted }: DeletedContent,
-): string {
+/** The ids of the posts that an envelope includes. */
+export function includedPostIds(envelope: string): readonly string[] {
+  return elementsOf(membersOf(membersOf(envelope).get("includes") ?? "").get("tweets") ?? "").map(idOf)
+}
+
+/**
+ * The envelope without the included posts and users that are deleted, a user's posts among them. The same text when there is
+ * none.
+ */
+export function withoutDeletedContent(envelope: string, { isPostDeleted, isUserDeleted }: DeletedContent): string {
   const members = membersOf(envelope)
   const included = elementsOf(membersOf(members.get("includes") ?? "").get("tweets") ?? "")
+  const isDeleted = (post: string): boolean => {
+    const { id, author } = { id: idOf(post), author: textOf(membersOf(post).get("author_id")) }
+    return isPostDeleted(id) || (author !== undefined && isUserDeleted(author))
+  }
   const [gone, kept] = [
-    included.filter((post) => isDeleted(idOf(post))),
-    [members.get("data") ?? "", ...included.filter((post) => !isDeleted(idOf(post)))],
+    included.filter(isDeleted),
+    [members.get("data") ?? "", ...included.filter((post) => !isDeleted(post))],
   ]
   if (gone.length === 0 && !includedUserIds(envelope).some(isUserDeleted)) return envelope
   const isGone = (list: keyof typeof attached): ((object: string) => boolean) => {
@@ -42,7 +51,7 @@ export function withoutDeletedContent(
   return withMembers(envelope, (name, value) => {
     if (name !== "includes") return value
     const includes = withMembers(value, (list, objects) => {
-      if (list === "tweets") return withoutElements(objects, (post) => isDeleted(idOf(post)))
+      if (list === "tweets") return withoutElements(objects, isDeleted)
       if (list === "users") return withoutElements(objects, (user) => isUserDeleted(idOf(user)))
       return list === "media" || list === "polls" ? withoutElements(objects, isGone(list)) : objects
     })

@@ -75,8 +75,9 @@ export class DeletedPosts {
 
   /** Clears the files. */
   async erase(): Promise<void> {
+    const before = this.#takenOut
     await this.#deps.index.eraseRemoved()
-    this.#takenOut = undefined
+    if (this.#takenOut === before) this.#takenOut = undefined
   }
 
   async #takeOut(deletions: readonly (Deletion & { readonly kind: "post" })[]): Promise<void> {

@@ -127,6 +127,7 @@ export const readerOf: ReaderOf<StoreReads> = {
   deletions: server,
   deletionsAt: server,
   deletedPosts: server,
+  deletionPositionAt: server,
   deletionHead: server,
   arrivalPlaces: server,
   knownTime: server,

@@ -129,7 +129,8 @@ async function write(
     const isNew = await ingest(deps.intake, writtenEnvelope({ id, text, ...parts, editableMs }))
     if (isNew) return { id, text, chain: [...(edited?.chain ?? []), id] }
   }
-  throw new Error("Posts came under the ids of the post that was to be written.")
+  // A post is refused by its id, or because its author is deleted: the first does not happen three times.
+  throw forbiddenPost("The post was not stored: its author has been deleted.")
 }
 
 /** Has a line accepted. False when a post with its id is stored already. */

@@ -156,6 +156,7 @@ describe("a window as old as the oldest time that is kept", () => {
       believesClock: false,
       postRetentionMs: 0,
       deadLetterRetentionMs: 24 * hourMs,
+      deletionsRememberedMs: 172_800_000,
     })
     const stop = new AbortController()
     const ended = retention.run(stop.signal)

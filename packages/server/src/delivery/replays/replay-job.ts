@@ -176,7 +176,10 @@ export class ReplayJob {
     let [entry, failures] = [first, 0]
     for (let tries = 0; await this.#maySend(signal); tries += 1) {
       if (tries > 0 || clock.monotonicMs() - readAtMs >= readAgainMs) {
-        entry = (await this.#source.entry(entry.seq, this.#shape)) ?? entry
+        const now = await this.#source.entry(entry.seq, this.#shape)
+        // Retention has taken the match: what it was may be deleted since.
+        if (now === undefined) return "unsent"
+        entry = now
       }
       if (entry.isDeleted === true) return "unsent"
       const body = sender.render(entry)

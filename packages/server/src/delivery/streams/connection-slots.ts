@@ -35,6 +35,10 @@ const partitionsOf: Readonly<Partial<Record<ConnectionKind, number>>> = {
   users_compliance_stream: compliancePartitions,
 }
 
+function isCompliance(kind: ConnectionKind): boolean {
+  return kind === "tweets_compliance_stream" || kind === "users_compliance_stream"
+}
+
 /** The connections of all apps to this process, within their limits. */
 export class ConnectionSlots {
   readonly #taken = new Map<AppId, Set<ConnectionSlot>>()
@@ -106,6 +110,11 @@ export class ConnectionSlots {
   endForced(appId: AppId, uuids: readonly string[]): void {
     const named = new Set(uuids)
     for (const slot of this.#taken.get(appId) ?? []) if (named.has(slot.uuid)) this.#end(appId, slot, "forced")
+  }
+
+  /** Ends the app's connections to compliance streams, which it may read no more. */
+  endCompliance(appId: AppId): void {
+    for (const slot of this.#taken.get(appId) ?? []) if (isCompliance(slot.kind)) this.#end(appId, slot, "credentials")
   }
 
   /** Ends the app's connections with this message, and returns how many there were. */

@@ -20,6 +20,9 @@ const readMax = 1_000
 /** Time between two reads at the head, when no change is announced. Ours. */
 const pollMs = 1_000
 
+/** The clocks of processes differ by less: an earlier deletion may have a later time. Ours. */
+const clockSkewMs = 60_000
+
 /** Per cent of all ids in each of X's four partitions. How X divides them is not known; so does `sample:`. */
 const partitionPercent = 25
 
@@ -46,7 +49,7 @@ export async function deletionSource(
   { of, partition, fromMs, toMs = Number.POSITIVE_INFINITY, hasEnd }: DeletionSpan,
 ): Promise<StreamSource<DeletionRecord>> {
   const head = await store.deletionHead()
-  let after = fromMs === undefined ? head : 0
+  let after = fromMs === undefined ? head : ((await store.deletionPositionAt(fromMs - clockSkewMs)) ?? head)
   const ids = { from: (partition - 1) * partitionPercent, below: partition * partitionPercent }
   const isWanted = ({ kind, id, atMs }: Deletion): boolean =>
     kind === of && atMs >= (fromMs ?? 0) && atMs < toMs && isInSample(id as PostId, ids)

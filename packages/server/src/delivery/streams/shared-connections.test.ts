@@ -91,7 +91,7 @@ async function begin(
     sharedLimits,
     clock: systemClock,
     events,
-    limitsOf: () => ({ connectionsMax: connectionsPerAppMax }),
+    limitsOf: () => ({ connectionsMax: connectionsPerAppMax, hasComplianceStreams: false }),
     usage: { count: () => undefined, isCapped: async () => false },
     snowflakes: createSnowflakes(systemClock, systemRandom),
     connectionsOver,

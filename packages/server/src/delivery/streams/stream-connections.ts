@@ -75,6 +75,7 @@ interface StreamUsage {
 /** Bounds of the streams of an app. */
 interface StreamLimits {
   readonly connectionsMax: number
+  readonly hasComplianceStreams: boolean
   /** For each connection. Absent: no bound. */
   readonly postsPerSecondMax?: number
 }
@@ -113,7 +114,9 @@ export function createStreamConnections(deps: StreamConnectionsDeps): StreamConn
   const watching = new ControlWatch("stream connections", endAllOutdated, deps).run(closing.signal)
 
   async function endOutdated(appId: AppId): Promise<void> {
-    slots.endOutdated(appId, await store.app(appId))
+    const app = await store.app(appId)
+    slots.endOutdated(appId, app)
+    if (app !== undefined && !deps.limitsOf(app).hasComplianceStreams) slots.endCompliance(appId)
   }
 
   async function endAllOutdated(signal: AbortSignal): Promise<void> {

@@ -102,7 +102,7 @@ class StreamHarness {
       store,
       clock,
       events,
-      limitsOf: () => ({ connectionsMax: connectionsPerAppMax }),
+      limitsOf: () => ({ connectionsMax: connectionsPerAppMax, hasComplianceStreams: false }),
       usage: { count: () => undefined, isCapped: async () => false },
       snowflakes: createSnowflakes(clock, systemRandom),
       connectionsOver,

@@ -103,6 +103,35 @@ export function deletionContract(make: MakeStore): void {
       ])
     })
 
+    test("with one version of a post all are deleted, and a later version is not stored", async () => {
+      const version = (id: string, ...history: readonly string[]) => {
+        const envelope = JSON.stringify({ data: { id, text: id, author_id: "7", edit_history_tweet_ids: history } })
+        return aPost(id, "7", { envelope, chain: history as readonly PostId[] })
+      }
+      await append(aPost("1", "7"), version("2", "1", "2"), aPost("9", "7"))
+      await store.delete([post("2")], 50)
+      expect(await append(version("3", "1", "2", "3"), aPost("1", "7"))).toEqual([false, false])
+      const left = await Array.fromAsync(store.recentPosts({ limit: 10, bytesMax: 1e6 }))
+      expect(left.map(({ id }) => id)).toEqual(["9"])
+      expect((await audit()).damage).toEqual([])
+    })
+
+    test("what arrives of a deleted user is left out of the posts of others, with reposts of it", async () => {
+      await store.delete([user("8")], 50)
+      const includes = { tweets: [{ id: "2", text: "marker", author_id: "8" }], users: [{ id: "8" }, { id: "7" }] }
+      const showing = (id: string, more: Partial<AcceptedPost> = {}) => {
+        const envelope = JSON.stringify({ data: { id, text: "of 7" }, includes })
+        const ids = { includedIds: ["2"] as PostId[], userIds: ["7", "8"] as UserId[] }
+        return { ...aPost(id, "7", { envelope, ...ids }), ...more }
+      }
+      const repost = showing("5", { isRepost: true, repostedId: "2" as PostId })
+      expect(await append(showing("4"), repost)).toEqual([true, false])
+      expect(JSON.parse((await store.post("4" as PostId))?.json ?? "")).toEqual({
+        data: { id: "4", text: "of 7" },
+        includes: { users: [{ id: "7" }] },
+      })
+    })
+
     test("a post that is known only from another's includes can be deleted, and comes with no later one", async () => {
       await append(including("4", "7", { "2": "marker" }))
       expect(await store.delete([post("2")], 50)).toEqual([{ wasStored: true }])

@@ -107,17 +107,18 @@ export function editContract(make: MakeStore): void {
       expect(await chains("1", "2", "20")).toEqual({ 20: ["20", "30"] })
     })
 
-    test("a chain goes with the last of its versions that is deleted", async () => {
+    test("a chain goes when one of its versions is deleted, and all with it", async () => {
       await come(["1"], ["2", "1", "2"], ["30", "20", "30"], ["20"])
       const remove = (...gone: string[]) =>
         store.delete(
           ids(...gone).map((id) => ({ kind: "post", id })),
           50,
         )
-      await remove("1", "30")
-      expect(await chains("1", "2")).toEqual({ 1: ["1", "2"], 2: ["1", "2"] })
-      await remove("2", "20")
+      await remove("1")
+      expect(await chains("1", "2", "20", "30")).toEqual({ 20: ["20", "30"], 30: ["20", "30"] })
+      await remove("30")
       expect(await chains("1", "2", "20", "30")).toEqual({})
+      expect(await timeline()).toEqual([])
     })
 
     test("posts of before that are taken again bring their chains", async () => {

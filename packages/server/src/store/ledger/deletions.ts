@@ -6,7 +6,7 @@
  *
  * A match of a deleted post stays in its log without post and rules: a log has no gaps, so readers pass it knowingly.
  */
-import { includedUserIds, withoutDeletedContent } from "../../model/deleted-content.ts"
+import { includedPostIds, includedUserIds, withoutDeletedContent } from "../../model/deleted-content.ts"
 import { isId, type PostId, type UserId } from "../../model/ids.ts"
 import type { AcceptedPost } from "../../model/post.ts"
 
@@ -39,8 +39,9 @@ export interface DeletedIds {
 /** The ids of posts and users that a batch holds, each once. */
 export function idsInPosts(batch: Iterable<AcceptedPost>): IdsInPosts {
   const [posts, users] = [new Set<PostId>(), new Set<UserId>()]
-  for (const { id, repostedId, includedIds, userIds } of batch) {
+  for (const { id, chain = [], repostedId, includedIds, userIds } of batch) {
     posts.add(id)
+    for (const version of chain) posts.add(version)
     if (repostedId !== undefined) posts.add(repostedId)
     for (const included of includedIds) posts.add(included)
     for (const user of userIds) users.add(user)
@@ -49,17 +50,22 @@ export function idsInPosts(batch: Iterable<AcceptedPost>): IdsInPosts {
 }
 
 /**
- * The post as it may be stored: without what is deleted; `undefined` when it is deleted itself, by its id, its author or
- * the post that it reposts.
+ * The post as it may be stored: without what is deleted; `undefined` when it is deleted itself: by its id, by another of its
+ * versions, by its author, or by the post that it reposts or the author of that.
  */
 export function withoutDeleted(post: AcceptedPost, deleted: DeletedIds): AcceptedPost | undefined {
-  const { id, authorId, repostedId, includedIds } = post
-  if (deleted.posts.has(id) || (repostedId !== undefined && deleted.posts.has(repostedId))) return undefined
+  const { id, authorId, chain = [], repostedId, includedIds } = post
+  if (deleted.posts.has(id) || chain.some((version) => deleted.posts.has(version))) return undefined
+  if (repostedId !== undefined && deleted.posts.has(repostedId)) return undefined
   if (authorId !== undefined && deleted.users.has(authorId)) return undefined
   const userIds = post.userIds.filter((user) => !deleted.users.has(user))
-  const kept = includedIds.filter((included) => !deleted.posts.has(included))
-  if (kept.length === includedIds.length && userIds.length === post.userIds.length) return post
-  const envelope = Buffer.from(withoutThese(textOf(post.envelope), deleted))
+  const isUntouched =
+    userIds.length === post.userIds.length && !includedIds.some((included) => deleted.posts.has(included))
+  if (isUntouched) return post
+  const text = withoutThese(textOf(post.envelope), deleted)
+  const [envelope, left] = [Buffer.from(text), new Set<string>(includedPostIds(text))]
+  const kept = includedIds.filter((included) => left.has(included))
+  if (repostedId !== undefined && includedIds.includes(repostedId) && !left.has(repostedId)) return undefined
   // The places of users' objects are those of the text as it came. An envelope that is rewritten brings none.
   return { ...post, envelope, userIds, users: [], includedIds: kept }
 }

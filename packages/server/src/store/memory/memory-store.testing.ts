@@ -1231,6 +1231,11 @@ export class MemoryStore implements Store {
     return this.#state.deletions.filter(({ seq }) => seqs.includes(seq))
   }
 
+  async deletionPositionAt(atMs: number): Promise<DeletionSeq | undefined> {
+    const first = this.#state.deletions.find((deletion) => deletion.atMs >= atMs)
+    return first && first.seq - 1
+  }
+
   async deletedPosts(ids: readonly PostId[]): Promise<ReadonlySet<PostId>> {
     const { posts } = this.#deleted()
     return new Set(ids.filter((id) => posts.has(id)))
@@ -1277,6 +1282,7 @@ export class MemoryStore implements Store {
       return
     }
     const { id } = request
+    for (const version of this.#chainOf(id)) this.#delete({ kind: "post", id: version }, atMs, appIds)
     if (posts.delete(id)) this.#state.postsTrimmed += 1
     this.#forgetChains()
     for (const [appId, log] of this.#state.logs) this.#deleteMatches(appId, log, id, appIds)

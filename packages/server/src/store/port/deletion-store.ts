@@ -17,6 +17,8 @@ export interface DeletionReads {
   deletionsAt(seqs: readonly DeletionSeq[]): Promise<readonly Deletion[]>
   /** Those of the posts that are remembered as deleted. */
   deletedPosts(ids: readonly PostId[]): Promise<ReadonlySet<PostId>>
+  /** A position before the first deletion of this time or later; absent when there is none. */
+  deletionPositionAt(atMs: number): Promise<DeletionSeq | undefined>
   /** A position after the newest deletion, also when that is forgotten, and before the next; 0 before the first. */
   deletionHead(): Promise<DeletionSeq>
 }

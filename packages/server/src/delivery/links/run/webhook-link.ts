@@ -23,7 +23,6 @@
  */
 import { selectionOfQuery } from "../../../model/link-query.ts"
 import type { LinkProgress, LinkToDeliver, RetryEntry } from "../../../model/link.ts"
-import type { MatchSeq } from "../../../model/ids.ts"
 import type { PostShape } from "../../../model/post.ts"
 import { shapeFor } from "../../../model/render-post.ts"
 import type { Leases } from "../../../store/leases.ts"
@@ -296,7 +295,7 @@ export class WebhookLink implements ProgressSource {
       } else {
         this.#endpoint.rate.note(this.#deps.clock.monotonicMs())
         this.#inFlight += 1
-        const bodyNow = this.#isToBeReadAgain(delivery) ? await this.#readAgain(seq, body) : body
+        const bodyNow = this.#isToBeReadAgain(delivery) ? await this.#readAgain(delivery, body) : body
         const result = bodyNow === undefined ? this.#sender.withdraw(seq) : await this.#sender.send(delivery, bodyNow)
         this.#inFlight -= 1
         this.#outcomes.note(delivery, result)
@@ -319,9 +318,11 @@ export class WebhookLink implements ProgressSource {
   }
 
   /** The body of a match as it is stored now; `undefined` when its post is deleted. */
-  async #readAgain(seq: MatchSeq, before: Uint8Array): Promise<Uint8Array | undefined> {
-    const entry = await this.#deps.store.match(this.#link.appId, seq, this.#shape)
-    if (entry === undefined) return before
+  async #readAgain({ seq, postId }: Delivery, before: Uint8Array): Promise<Uint8Array | undefined> {
+    const { store } = this.#deps
+    const entry = await store.match(this.#link.appId, seq, this.#shape)
+    // Retention has taken the match.
+    if (entry === undefined) return (await store.deletedPosts([postId])).has(postId) ? undefined : before
     return entry.isDeleted === true ? undefined : (this.#sender.render(entry) ?? before)
   }
 

@@ -437,6 +437,7 @@ const steps: readonly string[] = [
     UNIQUE (kind, id)
   );
   CREATE INDEX pending_deletions ON deletions (seq) WHERE is_pending;
+  CREATE INDEX deletions_by_time ON deletions (at_ms);
   -- One row: the number of the newest deletion, which may be forgotten.
   CREATE TABLE last_deletion (last_seq bigint NOT NULL);
   INSERT INTO last_deletion VALUES (0);
@@ -475,6 +476,7 @@ const steps: readonly string[] = [
   `
   -- What an operator has set for an app in place of the server's limits, as JSON text.
   ALTER TABLE apps ADD COLUMN limits text;
+  CREATE INDEX app_uses_by_end ON app_uses (ends_at);
   -- Usage: how many posts an app got on a day (days since 1970, UTC).
   CREATE TABLE usage_days (
     day integer NOT NULL,

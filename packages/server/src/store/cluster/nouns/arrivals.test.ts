@@ -189,6 +189,7 @@ test("posts from before there was an order are in the order of their ids, before
       ALTER TABLE database_identity DROP COLUMN era;
       DROP TABLE search_partitions, search_indexes, user_objects, user_words, user_fill, backfill_matches, edit_versions,
         shown_posts, deletions, last_deletion, rewritten_posts, usage_days, usage_posts;
+      DROP INDEX app_uses_by_end;
       DROP FUNCTION deleted_among, share_deletions, lock_deletions;
       ALTER TABLE links DROP COLUMN withdrawn;
       ALTER TABLE apps DROP COLUMN limits;

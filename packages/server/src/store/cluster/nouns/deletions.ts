@@ -63,6 +63,14 @@ export function createDeletionReads(queries: Queries): DeletionReads {
       return new Set(rows.map(({ id }) => id))
     },
 
+    async deletionPositionAt(atMs) {
+      const first = await queries.row<{ seq: DeletionSeq }>(
+        "SELECT seq FROM deletions WHERE at_ms >= $1 ORDER BY at_ms, seq LIMIT 1",
+        atMs,
+      )
+      return first && first.seq - 1
+    },
+
     async deletionHead() {
       const head = await queries.row<{ seq: DeletionSeq }>(`SELECT last_seq AS "seq" FROM last_deletion`)
       return head?.seq ?? 0
@@ -100,19 +108,20 @@ export async function noteShown(transaction: WriteTransaction, posts: readonly A
   )
 }
 
-/** Takes posts that were stored before what they show was noted: it is noted, or deleted by now. */
+/**
+ * Takes posts that were stored before what they show was noted: it is noted, or deleted by now. Returns the posts that
+ * stay.
+ */
 export async function takeShown(
   transaction: WriteTransaction,
   posts: readonly AcceptedPost[],
   atMs: number,
-): Promise<void> {
+): Promise<readonly AcceptedPost[]> {
   const deleted = await deletedIdsOf(transaction, posts)
   const kept = posts.map((post) => (deleted === undefined ? post : withoutDeleted(post, deleted)))
-  await noteShown(
-    transaction,
-    kept.filter((post) => post !== undefined),
-  )
-  if (deleted === undefined) return
+  const stay = kept.filter((post) => post !== undefined)
+  await noteShown(transaction, stay)
+  if (deleted === undefined) return stay
   const gone = posts.filter((_, index) => kept[index] === undefined)
   if (gone.length > 0) {
     await lockDeletions(transaction)
@@ -130,6 +139,8 @@ export async function takeShown(
     ),
     atMs,
   )
+  if (gone.length + changed.length > 0) transaction.announce({ kind: "deletions" })
+  return stay
 }
 
 async function noteDeletions(
@@ -176,8 +187,24 @@ interface ChangedMatch {
   readonly seq: MatchSeq
 }
 
-/** Deletes stored posts with their matches, and returns these. */
-async function deletePosts(transaction: WriteTransaction, ids: readonly PostId[]): Promise<readonly ChangedMatch[]> {
+/** Deletes stored posts with their matches, and returns these. Their other versions are noted. */
+async function deletePosts(
+  transaction: WriteTransaction,
+  ids: readonly PostId[],
+  atMs: number,
+): Promise<readonly ChangedMatch[]> {
+  const versions = await transaction.rows<{ id: PostId }>(
+    `SELECT DISTINCT other.id FROM edit_versions AS own JOIN edit_versions AS other USING (first_id)
+     WHERE own.id = ANY ($1::bigint[]) AND other.id <> ALL ($1::bigint[])`,
+    ids,
+  )
+  if (versions.length > 0) {
+    await noteDeletions(
+      transaction,
+      versions.map(({ id }) => ({ kind: "post", id })),
+      atMs,
+    )
+  }
   const deleted = await transaction.run("DELETE FROM posts WHERE id = ANY ($1::bigint[])", ids)
   if (deleted > 0) {
     await addToTotals(transaction, "posts_trimmed", deleted)
@@ -326,7 +353,7 @@ async function takeStep(transaction: WriteTransaction, budget: number, atMs: num
     const postIds = posts.map(({ id }) => id as PostId)
     const finished: PendingRow[] = []
     if (posts.length > 0) {
-      matches.push(...(await deletePosts(transaction, postIds)))
+      matches.push(...(await deletePosts(transaction, postIds, atMs)))
       const shown = await changeShowing(transaction, postIds, max, atMs)
       matches.push(...shown.matches)
       if (shown.found < max) finished.push(...posts)
@@ -409,7 +436,7 @@ export function createDeletionWrites(database: ClusterDatabase): DeletionWrites 
         )
         return transaction.run(
           `DELETE FROM deletions WHERE seq IN (
-             SELECT seq FROM deletions WHERE at_ms < $1 AND NOT is_pending ORDER BY seq LIMIT $2)`,
+             SELECT seq FROM deletions WHERE at_ms < $1 AND NOT is_pending ORDER BY at_ms LIMIT $2)`,
           beforeMs,
           limit,
         )

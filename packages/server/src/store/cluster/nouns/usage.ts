@@ -59,8 +59,12 @@ export function createUsageWrites(database: ClusterDatabase): UsageWrites {
       if (forgotten === limit) return false
       await database.run("DELETE FROM usage_days WHERE day < $1", beforeDay)
       // Windows of requests that have ended: those of users may be many.
-      await database.run("DELETE FROM app_uses WHERE ends_at < clock_timestamp() - interval '1 day'")
-      return true
+      const ended = await database.run(
+        `DELETE FROM app_uses WHERE (app_id, use) IN (
+           SELECT app_id, use FROM app_uses WHERE ends_at < clock_timestamp() - interval '1 day' ORDER BY ends_at LIMIT $1)`,
+        limit,
+      )
+      return ended < limit
     },
   }
 }

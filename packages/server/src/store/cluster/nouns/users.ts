@@ -141,9 +141,9 @@ export function createUserWrites(database: ClusterDatabase, { clock }: WriteCont
   return {
     takeUsers: (posts, upTo) =>
       database.write(async (transaction) => {
-        await saveUsers(transaction, posts)
-        await saveChains(transaction, posts)
-        await takeShown(transaction, posts, clock.nowMs())
+        const kept = await takeShown(transaction, posts, clock.nowMs())
+        await saveUsers(transaction, kept)
+        await saveChains(transaction, kept)
         if (upTo === undefined) await transaction.run("DELETE FROM user_fill")
         // Another process may be further.
         else await transaction.run("UPDATE user_fill SET up_to = $1 WHERE up_to > $1", upTo)

@@ -127,6 +127,7 @@ async function listenOnce(deps: HintsDeps, signal: AbortSignal, begun: () => voi
     // Hints sent before this listener began are lost, so assume one.
     heard({ kind: "control" })
     heard({ kind: "matches" })
+    heard({ kind: "deletions" })
     const either = AbortSignal.any([signal, lost.signal])
     while (!either.aborted) {
       await clock.sleep(checkMs, either)

@@ -431,6 +431,7 @@ const steps: readonly string[] = [
     UNIQUE (kind, id)
   ) STRICT;
   CREATE INDEX pending_deletions ON deletions (seq) WHERE is_pending;
+  CREATE INDEX deletions_by_time ON deletions (at_ms);
 
   -- When posts were rewritten without a deleted one, as long as deletions are remembered.
   CREATE TABLE rewritten_posts (post_id INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL) STRICT;

@@ -41,12 +41,20 @@ export function createDeletionReads(db: DatabaseSync): SyncReads<DeletionReads> 
     `SELECT CAST (deletions.id AS TEXT) AS id FROM json_each(?) AS given
      CROSS JOIN deletions ON kind = 'post' AND deletions.id = CAST (given.value AS INTEGER)`,
   )
+  const since = prepare<{ seq: DeletionSeq }>(
+    db,
+    "SELECT seq FROM deletions WHERE at_ms >= ? ORDER BY at_ms, seq LIMIT 1",
+  )
   // The number that SQLite gives next stays what it is when the newest deletion is forgotten.
   const head = prepare<{ seq: DeletionSeq }>(db, "SELECT seq FROM sqlite_sequence WHERE name = 'deletions'")
   return {
     deletions: (range): readonly Deletion[] => after.all(range.after, range.limit).map(deletionOf),
     deletionsAt: (seqs) => at.all(JSON.stringify(seqs)).map(deletionOf),
     deletedPosts: (ids) => new Set(deleted.all(JSON.stringify(ids)).map(({ id }) => id)),
+    deletionPositionAt(atMs) {
+      const first = since.get(atMs)
+      return first && first.seq - 1
+    },
     deletionHead: () => head.get()?.seq ?? 0,
   }
 }
@@ -82,19 +90,31 @@ export function prepareNoteShown(db: DatabaseSync): (post: AcceptedPost) => void
   }
 }
 
-/** Prepares the step for posts that were stored before what they show was noted: it is noted, or deleted by now. */
-export function prepareTakeShown(db: DatabaseSync): (posts: readonly AcceptedPost[], atMs: number) => void {
+/**
+ * Prepares the step for posts that were stored before what they show was noted: it is noted, or deleted by now. Returns
+ * the posts that stay, and whether any was changed.
+ */
+export function prepareTakeShown(
+  db: DatabaseSync,
+): (posts: readonly AcceptedPost[], atMs: number) => { kept: readonly AcceptedPost[]; hasChanged: boolean } {
   const deletedOf = prepareDeletedOf(db)
   const noteShown = prepareNoteShown(db)
   const note = prepareNoteDeletion(db)
   const rewrite = prepareRewrite(db)
   return (posts, atMs) => {
     const deleted = deletedOf(posts)
+    const allKept: AcceptedPost[] = []
     for (const post of posts) {
       const kept = deleted === undefined ? post : withoutDeleted(post, deleted)
       if (kept === undefined) note({ kind: "post", id: post.id }, atMs)
       else if (kept !== post) rewrite(post.id, Buffer.from(kept.envelope).toString(), atMs)
-      if (kept !== undefined) noteShown(kept)
+      if (kept === undefined) continue
+      noteShown(kept)
+      allKept.push(kept)
+    }
+    return {
+      kept: allKept,
+      hasChanged: allKept.length < posts.length || allKept.some((post, at) => post !== posts[at]),
     }
   }
 }
@@ -167,18 +187,26 @@ function prepareMatchesOf(db: DatabaseSync): (id: PostId) => readonly { appId: A
   return (id) => matches.all(BigInt(id))
 }
 
-/** Prepares the deletion of one stored post with its matches, which it notes. */
-function prepareDeletePost(db: DatabaseSync): (id: PostId, changed: ChangedMatches) => void {
+/** Prepares the deletion of one stored post with its matches, which it notes, and the note of its other versions. */
+function prepareDeletePost(db: DatabaseSync): (id: PostId, atMs: number, changed: ChangedMatches) => void {
   const remove = prepare(db, "DELETE FROM posts WHERE id = ?")
   const removeShown = prepare(db, "DELETE FROM shown_posts WHERE post_id = ?")
   const count = prepare(db, "UPDATE totals SET posts_trimmed = posts_trimmed + 1")
+  const note = prepareNoteDeletion(db)
+  const chain = prepare<{ id: PostId }>(
+    db,
+    `SELECT DISTINCT CAST (other.id AS TEXT) AS id FROM edit_versions AS own
+       CROSS JOIN edit_versions AS other ON other.first_id = own.first_id
+     WHERE own.id = ?1 AND other.id <> ?1`,
+  )
   const forgetChains = prepareForgetChains(db)
   const matchesOf = prepareMatchesOf(db)
   const clear = prepare(db, "UPDATE matches SET rules = ?3, checksum = ?4 WHERE app_id = ?1 AND seq = ?2")
   const withdraw = prepareWithdrawDead(db)
   const noteErasure = prepareNoteErasure(db)
-  return (id, changed) => {
+  return (id, atMs, changed) => {
     const post = BigInt(id)
+    for (const version of chain.all(post)) note({ kind: "post", id: version.id }, atMs)
     if (remove.run(post) === 1) {
       count.run()
       forgetChains([id])
@@ -186,8 +214,9 @@ function prepareDeletePost(db: DatabaseSync): (id: PostId, changed: ChangedMatch
     }
     removeShown.run(post)
     for (const match of matchesOf(id)) {
-      const { appId, seq, atMs } = match
-      clear.run(BigInt(appId), seq, deletedRules, matchChecksum(appId, { seq, postId: id, atMs, rules: deletedRules }))
+      const { appId, seq, atMs: matchedAtMs } = match
+      const cleared = { seq, postId: id, atMs: matchedAtMs, rules: deletedRules }
+      clear.run(BigInt(appId), seq, deletedRules, matchChecksum(appId, cleared))
       withdraw(appId, seq)
       noteChanged(changed, match)
     }
@@ -276,7 +305,7 @@ function prepareStep(db: DatabaseSync): (budget: number, atMs: number, matches: 
       const max = budget - changed
       let found: number
       if (next.kind === "post") {
-        deletePost(next.id as PostId, matches)
+        deletePost(next.id as PostId, atMs, matches)
         found = changeShowing(next.id as PostId, max, atMs, matches)
       } else {
         found = deletePosts(next.id as UserId, max, atMs)
@@ -329,7 +358,7 @@ export function createDeletionWrites(
   const forget = prepare(
     db,
     `DELETE FROM deletions WHERE seq IN (
-       SELECT seq FROM deletions WHERE at_ms < ? AND NOT is_pending ORDER BY seq LIMIT ?)`,
+       SELECT seq FROM deletions WHERE at_ms < ? AND NOT is_pending ORDER BY at_ms LIMIT ?)`,
   )
 
   function takeStep(budget: number, atMs: number): number {

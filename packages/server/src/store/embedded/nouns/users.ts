@@ -101,7 +101,7 @@ export function prepareSaveUsers(db: DatabaseSync): (posts: Iterable<AcceptedPos
 }
 
 /** The writes of users. */
-export function createUserWrites(db: DatabaseSync, { clock }: WriteContext): SyncWrites<UserWrites> {
+export function createUserWrites(db: DatabaseSync, { clock, announce }: WriteContext): SyncWrites<UserWrites> {
   const saveUsers = prepareSaveUsers(db)
   const saveChains = prepareSaveChains(db)
   const takeShown = prepareTakeShown(db)
@@ -109,9 +109,10 @@ export function createUserWrites(db: DatabaseSync, { clock }: WriteContext): Syn
   const endFill = prepare(db, "DELETE FROM user_fill")
   return {
     takeUsers(posts, upTo) {
-      saveUsers(posts)
-      saveChains(posts)
-      takeShown(posts, clock.nowMs())
+      const { kept, hasChanged } = takeShown(posts, clock.nowMs())
+      saveUsers(kept)
+      saveChains(kept)
+      if (hasChanged) announce({ kind: "deletions" })
       if (upTo === undefined) endFill.run()
       else setFill.run(BigInt(upTo))
     },

@@ -116,11 +116,17 @@ class EmbeddedSearchIndex implements SearchIndex {
 
   async eraseRemoved(): Promise<void> {
     for (const from of this.#changed) {
-      let isFirst = true
-      // Each step merges some pages, until there are no more entries of removed posts to leave out.
-      while (await this.#reading(this.#open, from, ({ tables }) => tables.merge(from, { isFirst }), false))
-        isFirst = false
+      // Before the merge: a partition in which posts are removed meanwhile is merged once more.
       this.#changed.delete(from)
+      try {
+        let isFirst = true
+        // Each step merges some pages, until there are no more entries of removed posts to leave out.
+        while (await this.#reading(this.#open, from, ({ tables }) => tables.merge(from, { isFirst }), false))
+          isFirst = false
+      } catch (error) {
+        this.#changed.add(from)
+        throw error
+      }
     }
     this.#whole(({ db }) => db.exec("PRAGMA wal_checkpoint(TRUNCATE)"))
   }
