@@ -6,7 +6,7 @@ import { isSampled } from "@sluice/rules"
 import { expect } from "vitest"
 import { isOnPostgres } from "../../packages/server/src/store/tested-store.testing.ts"
 import { openStream } from "../support/open-stream.testing.ts"
-import type { TestApp, TestServer } from "../support/test-server.testing.ts"
+import { startTestServer, type TestApp, type TestServer } from "../support/test-server.testing.ts"
 import {
   addRules,
   appWithReceiver,
@@ -191,8 +191,10 @@ test("compliance-streams: the deletions of a partition, for apps whose operator 
   expect(again, "as many connections to each stream as it has partitions").toBeInstanceOf(Error)
 })
 
-test("deleted-bytes: nothing of a deleted post is left in the files of the store", async ({ server, skip }) => {
+test("deleted-bytes: nothing of a deleted post is left in the files of the store", async ({ skip }) => {
   skip(isOnPostgres, "operators clear its files: test/faults/database-deletion.test.ts")
+  // Its own: the log is emptied when no other deletion has come for a second.
+  await using server = await startTestServer()
   const marker = `marker${newWord()}`
   const app = await server.newApp()
   const [id, quote, repost] = [newId(), newId(), newId()]
