@@ -1,36 +1,14 @@
 /** The limits of apps on real servers, by X's windows. Time is moved on by the test. */
-import { limitedEndpoints, paths, snowflakeEpochMs, type OwnLimits } from "@sluice/api"
-import { afterEach, describe, expect, test } from "vitest"
-import { asId } from "../packages/server/src/model/ids.ts"
-import { MovedClock } from "./support/moved-clock.testing.ts"
+import { limitedEndpoints, paths, snowflakeEpochMs } from "@sluice/api"
+import { describe, expect, test } from "vitest"
+import { limitedServers, setLimits } from "./support/limited-servers.testing.ts"
 import { openStream } from "./support/open-stream.testing.ts"
-import {
-  envelope,
-  startTestServer,
-  type TestApp,
-  type TestResponse,
-  type TestServer,
-} from "./support/test-server.testing.ts"
+import { envelope, type TestApp, type TestResponse, type TestServer } from "./support/test-server.testing.ts"
 
 const [secondMs, minuteMs, dayMs] = [1_000, 60_000, 86_400_000]
 
-let resources = new AsyncDisposableStack()
-let clock: MovedClock
-
-afterEach(async () => {
-  await resources.disposeAsync()
-  resources = new AsyncDisposableStack()
-})
-
-async function start(flags: Readonly<Record<string, string>> = {}): Promise<TestServer> {
-  clock = new MovedClock()
-  return resources.use(await startTestServer(flags, "dev", clock))
-}
-
-const idOf = ({ app }: TestApp) => asId<Parameters<TestServer["running"]["apps"]["setLimits"]>[0]>(app.application_id)
-
-const setLimits = (server: TestServer, limits: OwnLimits, app: TestApp = server): Promise<boolean> =>
-  server.running.apps.setLimits(idOf(app), limits)
+const servers = limitedServers()
+const { start } = servers
 
 const userToken = async ({ running }: TestServer, { app }: TestApp, user: string): Promise<string> =>
   (await running.apps.createUserToken(app.application_id, user)) ?? ""
@@ -61,18 +39,20 @@ describe("windows of requests", () => {
       if (endpoint === "GET /2/users/me") continue
       const request = (app: TestApp = server): Promise<TestResponse> => app.call(path, { method })
       const windowMs = endpoint === "POST /2/tweets" ? dayMs : 15 * minuteMs
-      const beganMs = clock.nowMs()
+      const beganMs = servers.clock.nowMs()
       const rates = [rateOf(await request()), rateOf(await request()), rateOf(await request())]
       const granted = ["2", "1", "0"].map((left) => [false, "3", left])
       expect([endpoint, rates]).toEqual([endpoint, granted])
-      clock.moveOn(windowMs - secondMs - (clock.nowMs() - beganMs))
+      servers.clock.moveOn(windowMs - secondMs - (servers.clock.nowMs() - beganMs))
       const refused = await request()
       expect([endpoint, rateOf(refused)]).toEqual([endpoint, [true, "3", "0"]])
       expect(refused.headers.get("retry-after")).toMatch(/^[12]$/)
-      expect(Number(refused.headers.get("x-rate-limit-reset")) * 1000 - clock.nowMs()).toBeLessThanOrEqual(2 * secondMs)
+      expect(Number(refused.headers.get("x-rate-limit-reset")) * 1000 - servers.clock.nowMs()).toBeLessThanOrEqual(
+        2 * secondMs,
+      )
       expect(refused.body).toMatchObject({ title: "Too Many Requests", type: "about:blank", status: 429 })
       expect((await request(other)).status, endpoint).not.toBe(429)
-      clock.moveOn(2 * secondMs)
+      servers.clock.moveOn(2 * secondMs)
       expect([endpoint, rateOf(await request())]).toEqual([endpoint, granted[0]])
     }
   })
@@ -108,10 +88,10 @@ describe("windows of requests", () => {
       "1",
       "0",
     ])
-    clock.moveOn(secondMs)
+    servers.clock.moveOn(secondMs)
     expect(rateOf(await search())).toEqual([false, "300", "298"])
     // A HEAD counts as the GET that it asks about.
-    clock.moveOn(secondMs)
+    servers.clock.moveOn(secondMs)
     expect(rateOf(await server.call(`${paths.searchAll}?query=cat`, { method: "HEAD" }))).toEqual([false, "300", "297"])
   })
 
@@ -201,24 +181,24 @@ describe("windows of requests", () => {
 
 test("with a profile, a search ends ten seconds ago, and a search of all posts begins 30 days before", async () => {
   const server = await start({ limits: "x-enterprise", search: "on" })
-  const at = (agoMs: number): string => (BigInt(clock.nowMs() - agoMs - snowflakeEpochMs) << 22n).toString()
-  const old = { created_at: new Date(clock.nowMs() - 31 * dayMs).toISOString() }
+  const at = (agoMs: number): string => (BigInt(servers.clock.nowMs() - agoMs - snowflakeEpochMs) << 22n).toString()
+  const old = { created_at: new Date(servers.clock.nowMs() - 31 * dayMs).toISOString() }
   await server.ingest(
     envelope(at(31 * dayMs), "a heron", old),
     envelope(at(29 * dayMs), "a heron"),
     envelope(at(0), "a heron"),
   )
   const count = async (parameters = ""): Promise<number> => {
-    clock.moveOn(secondMs)
+    servers.clock.moveOn(secondMs)
     return (await server.call(`${paths.searchAll}?query=heron${parameters}`)).body.meta.result_count as number
   }
   await expect.poll(() => count("&start_time=2020-01-01T00:00:00Z")).toBeGreaterThanOrEqual(2)
   expect(await count()).toBe(1)
-  clock.moveOn(11 * secondMs)
+  servers.clock.moveOn(11 * secondMs)
   expect(await count()).toBe(2)
   expect(await count("&start_time=2020-01-01T00:00:00Z")).toBe(3)
-  clock.moveOn(secondMs)
-  const end = new Date(clock.nowMs() - 9 * secondMs).toISOString()
+  servers.clock.moveOn(secondMs)
+  const end = new Date(servers.clock.nowMs() - 9 * secondMs).toISOString()
   const refused = await server.call(`${paths.searchAll}?query=heron&end_time=${end}`)
   expect(refused.status).toBe(400)
   expect(refused.text).toContain("must be a minimum of 10 seconds prior to the request time.")

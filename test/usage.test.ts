@@ -1,25 +1,14 @@
 /** The usage of apps on real servers: what counts, and the monthly cap. Time is moved on by the test. */
-import { pathOf, paths, snowflakeEpochMs, type OwnLimits } from "@sluice/api"
-import { afterEach, expect, test } from "vitest"
-import { asId } from "../packages/server/src/model/ids.ts"
-import { MovedClock } from "./support/moved-clock.testing.ts"
+import { pathOf, paths, snowflakeEpochMs } from "@sluice/api"
+import { expect, test } from "vitest"
+import { limitedServers, setLimits } from "./support/limited-servers.testing.ts"
 import { openStream, type OpenStream } from "./support/open-stream.testing.ts"
-import { envelope, startTestServer, type TestApp, type TestServer } from "./support/test-server.testing.ts"
+import { envelope, startTestServer, type TestApp } from "./support/test-server.testing.ts"
 
 const [secondMs, dayMs] = [1_000, 86_400_000]
 
-let resources = new AsyncDisposableStack()
-let clock: MovedClock
-
-afterEach(async () => {
-  await resources.disposeAsync()
-  resources = new AsyncDisposableStack()
-})
-
-async function start(flags: Readonly<Record<string, string>> = {}): Promise<TestServer> {
-  clock = new MovedClock()
-  return resources.use(await startTestServer(flags, "dev", clock))
-}
+const servers = limitedServers()
+const { start } = servers
 
 /** The next records of a stream. */
 async function texts(stream: OpenStream, count: number): Promise<readonly string[]> {
@@ -27,11 +16,6 @@ async function texts(stream: OpenStream, count: number): Promise<readonly string
   while (found.length < count) found.push(await stream.nextText())
   return found
 }
-
-const idOf = ({ app }: TestApp) => asId<Parameters<TestServer["running"]["apps"]["setLimits"]>[0]>(app.application_id)
-
-const setLimits = (server: TestServer, limits: OwnLimits, app: TestApp = server): Promise<boolean> =>
-  server.running.apps.setLimits(idOf(app), limits)
 
 const allUsage =
   "usage.fields=cap_reset_day,daily_client_app_usage,daily_project_usage,project_cap,project_id,project_usage"
@@ -58,7 +42,7 @@ test("a post counts once for an app and a day, whichever way it was read, and a 
   await server.call("/2/tweets/5")
   await server.call(pathOf(paths.userPosts, { id: "7" }))
   await server.call(`${paths.countsAll}?query=heron`)
-  const counted = { date: `${new Date(clock.nowMs()).toISOString().slice(0, 10)}T00:00:00.000Z`, usage: "3" }
+  const counted = { date: `${new Date(servers.clock.nowMs()).toISOString().slice(0, 10)}T00:00:00.000Z`, usage: "3" }
   const { application_id: id } = server.app
   expect(await usageOf(server)).toEqual({
     cap_reset_day: 1,
@@ -75,7 +59,7 @@ test("a post counts once for an app and a day, whichever way it was read, and a 
     project_usage: "0",
   })
   expect(await usageOf(server, "")).toEqual({ cap_reset_day: 1, project_id: id, project_usage: "3" })
-  clock.moveOn(dayMs)
+  servers.clock.moveOn(dayMs)
   await server.call(pathOf(paths.postById, { id: more }))
   const days = (await usageOf(server))["daily_project_usage"] as { usage: readonly { usage: string }[] }
   expect(days.usage.map(({ usage }) => usage)).toEqual(["3", "1"])
@@ -87,7 +71,7 @@ test("a post counts once for an app and a day, whichever way it was read, and a 
 test("what was read by webhook alone, by stream alone and by search counts, and what the console watches does not", async () => {
   const server = await start({ search: "on" })
   await server.send("POST", paths.rules, { add: [{ value: "heron" }] })
-  const id = (BigInt(clock.nowMs() - 60_000 - snowflakeEpochMs) << 22n).toString()
+  const id = (BigInt(servers.clock.nowMs() - 60_000 - snowflakeEpochMs) << 22n).toString()
   const watching = await openStream(server, "", paths.matches)
   await server.ingest(envelope(id, "a heron"))
   await texts(watching, 1)
@@ -107,7 +91,7 @@ test("what was read by webhook alone, by stream alone and by search counts, and 
 })
 
 test("usage is kept over a restart, to the post", async () => {
-  const first = resources.use(await startTestServer())
+  const first = servers.use(await startTestServer())
   const { data, app } = first
   await first.ingest(envelope("1", "a heron"), envelope("2", "an owl"))
   await first.call(`${paths.postsById}?ids=1,2`)
@@ -119,7 +103,7 @@ test("usage is kept over a restart, to the post", async () => {
 
 test("at the monthly cap look-ups and streams get X's 429, until the month of usage begins again", async () => {
   const server = await start({ "cap-reset-day": "5" })
-  clock.moveTo(2031, 3, 20)
+  servers.clock.moveTo(2031, 3, 20)
   await server.send("POST", paths.rules, { add: [{ value: "heron" }] })
   await setLimits(server, { posts_per_month: 4 })
   const other = await server.newApp()
@@ -142,7 +126,7 @@ test("at the monthly cap look-ups and streams get X's 429, until the month of us
       detail: "Usage cap exceeded: Monthly product cap",
       type: "https://api.x.com/2/problems/usage-capped",
     })
-    const endsMs = Date.UTC(2031, 3, 5) - clock.nowMs()
+    const endsMs = Date.UTC(2031, 3, 5) - servers.clock.nowMs()
     expect(Math.abs(Number(refused.headers.get("retry-after")) * secondMs - endsMs)).toBeLessThan(10 * secondMs)
     expect(refused.headers.get("x-rate-limit-remaining"), "the rate is another meter").not.toBe("0")
   }
@@ -152,7 +136,7 @@ test("at the monthly cap look-ups and streams get X's 429, until the month of us
     project_cap: "4",
     cap_reset_day: 5,
   })
-  clock.moveTo(2031, 4, 6)
+  servers.clock.moveTo(2031, 4, 6)
   expect((await server.call("/2/tweets/1")).status).toBe(200)
   expect((await usageOf(server))["project_usage"]).toBe("1")
 })

@@ -2,32 +2,27 @@
  * A post is deleted whose text is in every place of a PostgreSQL store: after the lines of docs/operations.md for operators no
  * file of the server holds it.
  */
-import { readdirSync, readFileSync, statSync } from "node:fs"
-import { join } from "node:path"
+import { readFileSync } from "node:fs"
 import { expect, test } from "vitest"
 import { runProcess } from "../../packages/sluice/src/command.testing.ts"
 import { sharedMasterKey, SluiceProcess } from "../support/sluice-process.testing.ts"
 import { temporaryDirectory } from "../support/temporary-directory.testing.ts"
 import { AppClient, waitFor } from "./app-client.ts"
-import { deletableLines, deletionSettings, Endpoints, requestDeletion, showing, untilDead } from "./deletable-posts.ts"
+import {
+  deletableLines,
+  deletionSettings,
+  Endpoints,
+  holders,
+  requestDeletion,
+  showing,
+  untilDead,
+} from "./deletable-posts.ts"
 import { postgresMissing, PrivatePostgres } from "./private-postgres.ts"
 
 const page = readFileSync(new URL("../../docs/operations.md", import.meta.url), "utf8")
 
 /** The lines for operators: the page's only SQL. */
 const [, operatorsStep = ""] = /^```sql\n(.*?)^```$/ms.exec(page) ?? []
-
-function holders(directory: string, text: string): readonly string[] {
-  return readdirSync(directory, { recursive: true, encoding: "utf8" }).filter((name) => {
-    const path = join(directory, name)
-    try {
-      return statSync(path).isFile() && readFileSync(path).includes(text)
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === "ENOENT") return false
-      throw error
-    }
-  })
-}
 
 test.skipIf(postgresMissing !== undefined)(
   "a deleted text is in no file of PostgreSQL after the operator's step, and `sluice doctor` is content",

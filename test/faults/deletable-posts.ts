@@ -2,6 +2,8 @@
  * A server whose store holds a text in every place that a text can be in: a post, its repost, its quotes, a dead letter, a
  * delivery that an endpoint has still to get, responses that repeat what they received, and replays that run or wait.
  */
+import { readdirSync, readFileSync, statSync } from "node:fs"
+import { join } from "node:path"
 import { snowflakeEpochMs } from "@sluice/api"
 import { WebhookReceiver } from "../support/webhook-receiver.testing.ts"
 import { AppClient, waitFor } from "./app-client.ts"
@@ -139,4 +141,18 @@ export async function untilDead(app: AppClient, webhookId: string, count: number
     },
     ({ dead_letters: dead }) => dead === count,
   )
+}
+
+/** Files of a directory that hold a text. */
+export function holders(directory: string, text: string): readonly string[] {
+  return readdirSync(directory, { recursive: true, encoding: "utf8" }).filter((name) => {
+    const path = join(directory, name)
+    try {
+      return statSync(path).isFile() && readFileSync(path).includes(text)
+    } catch (error) {
+      // A file of the write-ahead log comes and goes.
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") return false
+      throw error
+    }
+  })
 }

@@ -3,7 +3,7 @@
  *
  *     post · repost · quotes · dead letter · owed delivery · echoed response · replays ── deletion ──► nothing, in no file
  */
-import { cpSync, readdirSync, readFileSync, statSync } from "node:fs"
+import { cpSync } from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { setTimeout as sleep } from "node:timers/promises"
@@ -17,6 +17,7 @@ import {
   deletableLines,
   deletionSettings,
   Endpoints,
+  holders,
   newPostId,
   requestDeletion,
   showing,
@@ -31,20 +32,6 @@ const quoteCount = 250
 
 interface EchoedAttempt {
   readonly data: { readonly response?: { readonly body: string } }
-}
-
-/** Files of a directory that hold a text. */
-function holders(directory: string, text: string): readonly string[] {
-  return readdirSync(directory, { recursive: true, encoding: "utf8" }).filter((name) => {
-    const path = join(directory, name)
-    try {
-      return statSync(path).isFile() && readFileSync(path).includes(text)
-    } catch (error) {
-      // A file of the write-ahead log comes and goes.
-      if ((error as NodeJS.ErrnoException).code === "ENOENT") return false
-      throw error
-    }
-  })
 }
 
 /** The tokens of a search index. */

@@ -4,10 +4,11 @@
  *     delete ─► the store notes it, and deletes a part ──► pending? ─► another part · pause · … done
  *                                                                        │ a second without a deletion
  *                                                                        ▼
- *                                            the files are cleared ─► after their time, deletions are forgotten
+ *                                                         the files are cleared, as `store/erasure-time.ts` says
  *
  * A deletion is durable when `delete` resolves, and nothing of its post is shown from then on but for posts that others show
- * in very large numbers, and the posts of a user. One of several processes on a store does the rest.
+ * in very large numbers, and the posts of a user. One of several processes on a store does the rest. Retention forgets
+ * deletions after their time.
  */
 import type { DeletionOutcome, DeletionRequest } from "../model/deletion.ts"
 import type { AppId, PostId, UserId } from "../model/ids.ts"
@@ -15,6 +16,7 @@ import { membersOf, textOf } from "../model/json-text.ts"
 import { forbiddenPost } from "../model/problem.ts"
 import type { Clock } from "../runtime/clock.ts"
 import type { Events } from "../runtime/events/events.ts"
+import { ErasureTime } from "../store/erasure-time.ts"
 import type { Leases } from "../store/leases.ts"
 import type { Store } from "../store/store.ts"
 
@@ -27,9 +29,8 @@ const pauseMs = 15
 /** Between two looks at whether there is something to do. Ours. */
 const pollMs = 200
 
-/** For so long no deletion has come when the files are cleared, and so long at most that waits. Ours. */
-const quietMs = 1_000
-const eraseMsMax = 30_000
+/** After a step that failed. Ours. */
+const failedPauseMs = 1_000
 
 /** Between two parts that overwrite what deletions have left in the files, so that ingest runs. Ours. */
 const overwritePauseMs = 300
@@ -54,14 +55,7 @@ export interface Deletions {
 export interface DeletionDeps {
   readonly store: Pick<
     Store,
-    | "delete"
-    | "continueDeletions"
-    | "forgetDeletions"
-    | "overwriteDeleted"
-    | "eraseDeleted"
-    | "onChange"
-    | "post"
-    | "chainsOf"
+    "delete" | "continueDeletions" | "overwriteDeleted" | "eraseDeleted" | "onChange" | "post"
   >
   readonly leases: Pick<Leases, "has">
   readonly clock: Clock
@@ -112,12 +106,12 @@ class Upkeep {
   readonly #deps: DeletionDeps
   /** Something may be pending; so it is at the start. */
   #mayBePending = true
-  /** When something was deleted that the files may hold, the first and the last time. So it may be at the start. */
-  #deleted: { readonly firstMs: number; readonly lastMs: number } | undefined
+  /** Something may be left to erase; so it is at the start. */
+  readonly #erasure = new ErasureTime()
 
   constructor(deps: DeletionDeps) {
     this.#deps = deps
-    this.#noteDeleted()
+    this.#erasure.noteDeleted(deps.clock.monotonicMs())
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -125,7 +119,7 @@ class Upkeep {
     const stopListening = store.onChange(({ kind }) => {
       if (kind !== "deletions") return
       this.#mayBePending = true
-      this.#noteDeleted()
+      this.#erasure.noteDeleted(clock.monotonicMs())
     })
     let checksAtMs = clock.monotonicMs() + checkMs
     while (!signal.aborted) {
@@ -133,7 +127,7 @@ class Upkeep {
       try {
         if (leases.has("retention")) {
           if (this.#mayBePending) waitMs = (await this.#continue()) ? pollMs : pauseMs
-          else if (this.#isErasureDue()) waitMs = await this.#erase()
+          else if (this.#erasure.isDue(clock.monotonicMs())) waitMs = await this.#erase()
           if (clock.monotonicMs() >= checksAtMs) {
             // A hint of another process may be lost.
             this.#mayBePending = true
@@ -144,7 +138,7 @@ class Upkeep {
         events.failed({ where: "deletions", error })
         // Perhaps the deletions of which the step was a part.
         this.#mayBePending = true
-        waitMs = quietMs
+        waitMs = failedPauseMs
       }
       await clock.sleep(waitMs, signal)
     }
@@ -163,21 +157,12 @@ class Upkeep {
   /** Returns how long to wait for the next part. */
   async #erase(): Promise<number> {
     const { store } = this.#deps
-    const before = this.#deleted
-    if (!(await store.overwriteDeleted())) return overwritePauseMs
-    // Readers in the way are gone at the next try.
-    if ((await store.eraseDeleted()) && this.#deleted === before) this.#deleted = undefined
-    return pollMs
-  }
-
-  #isErasureDue(): boolean {
-    if (this.#deleted === undefined) return false
-    const nowMs = this.#deps.clock.monotonicMs()
-    return nowMs - this.#deleted.lastMs >= quietMs || nowMs - this.#deleted.firstMs >= eraseMsMax
-  }
-
-  #noteDeleted(): void {
-    const nowMs = this.#deps.clock.monotonicMs()
-    this.#deleted = { firstMs: this.#deleted?.firstMs ?? nowMs, lastMs: nowMs }
+    let isOverwritten = false
+    await this.#erasure.erase(async () => {
+      isOverwritten = await store.overwriteDeleted()
+      // Readers in the way are gone at the next try.
+      return isOverwritten && (await store.eraseDeleted())
+    })
+    return isOverwritten ? pollMs : overwritePauseMs
   }
 }

@@ -10,6 +10,7 @@ import { anyTerm, includedTerm, type EarlierPosts } from "@sluice/rules"
 import type { Deletion, DeletionSeq } from "../model/deletion.ts"
 import type { PostId } from "../model/ids.ts"
 import type { Clock } from "../runtime/clock.ts"
+import { ErasureTime } from "../store/erasure-time.ts"
 import { idEnds } from "../store/id-bounds.ts"
 import type { DeletionReads } from "../store/port/deletion-store.ts"
 import type { PostStore } from "../store/port/post-store.ts"
@@ -25,10 +26,6 @@ const includingMax = 200
 /** Most bytes of posts that one read returns; the last one may go over it. Ours. */
 const readBytesMax = 2_097_152
 
-/** For so long no deletion has come when the files are cleared of what was taken out, and so long at most that waits. Ours. */
-const quietMs = 1_000
-const eraseMsMax = 30_000
-
 /** Dependencies of the step. */
 export interface DeletedPostsDeps {
   readonly store: Pick<DeletionReads, "deletions" | "deletionsAt"> & Pick<PostStore, "postsById">
@@ -43,8 +40,7 @@ export class DeletedPosts {
   #after: DeletionSeq = 0
   /** Deletions of posts that others may still show. */
   #pending: readonly DeletionSeq[] = []
-  /** When posts were taken out that the files may still hold, the first and the last time. */
-  #takenOut: { readonly firstMs: number; readonly lastMs: number } | undefined
+  readonly #erasure = new ErasureTime()
 
   constructor(deps: DeletedPostsDeps) {
     this.#deps = deps
@@ -58,8 +54,7 @@ export class DeletedPosts {
     const posts = [...asked, ...next].filter((deletion) => deletion.kind === "post")
     if (posts.length > 0) {
       await this.#takeOut(posts)
-      const nowMs = clock.monotonicMs()
-      this.#takenOut = { firstMs: this.#takenOut?.firstMs ?? nowMs, lastMs: nowMs }
+      this.#erasure.noteDeleted(clock.monotonicMs())
     }
     this.#pending = posts.filter(({ isPending }) => isPending).map(({ seq }) => seq)
     this.#after = next.at(-1)?.seq ?? this.#after
@@ -68,16 +63,15 @@ export class DeletedPosts {
 
   /** Whether the files are to be cleared now of what was taken out. */
   isErasureDue(nowMs: number): boolean {
-    if (this.#takenOut === undefined) return false
-    const { firstMs, lastMs } = this.#takenOut
-    return nowMs - lastMs >= quietMs || nowMs - firstMs >= eraseMsMax
+    return this.#erasure.isDue(nowMs)
   }
 
   /** Clears the files. */
-  async erase(): Promise<void> {
-    const before = this.#takenOut
-    await this.#deps.index.eraseRemoved()
-    if (this.#takenOut === before) this.#takenOut = undefined
+  erase(): Promise<void> {
+    return this.#erasure.erase(async () => {
+      await this.#deps.index.eraseRemoved()
+      return true
+    })
   }
 
   async #takeOut(deletions: readonly (Deletion & { readonly kind: "post" })[]): Promise<void> {

@@ -10,6 +10,7 @@ import type { PostId } from "../../model/ids.ts"
 import type { Clock } from "../../runtime/clock.ts"
 import type { DeletionReads } from "../../store/port/deletion-store.ts"
 import type { ChangeSource } from "../../store/store.ts"
+import { WakeUp } from "../wake-up.ts"
 import { deletionFormat, type StreamRecord } from "./line-format.ts"
 import { isInSample } from "./sample.ts"
 import type { StreamSource } from "./stream-source.ts"
@@ -57,21 +58,19 @@ export async function deletionSource(
     format: deletionFormat,
     hasEnd,
     async *read(signal) {
-      let changed = new AbortController()
+      const changed = new WakeUp()
       const stopListening = store.onChange(({ kind }) => {
-        if (kind === "deletions") changed.abort()
+        if (kind === "deletions") changed.call()
       })
       try {
         while (!signal.aborted) {
-          // Before the read, so that a change during the read ends the wait after it.
-          changed = new AbortController()
           const found = await store.deletions({ after, limit: readMax })
           if (signal.aborted) return
           const records = found.filter(isWanted).map(recordOf)
           if (records.length > 0) yield records
           after = found.at(-1)?.seq ?? after
           if (hasEnd && (found.length === 0 || after >= head)) return
-          if (found.length === 0) await clock.sleep(pollMs, AbortSignal.any([signal, changed.signal]))
+          if (found.length === 0) await changed.wait(clock, pollMs, signal)
         }
       } finally {
         stopListening()

@@ -15,6 +15,7 @@ import type { Clock } from "../../runtime/clock.ts"
 import type { ArrivalPosition, ArrivalReads } from "../../store/port/arrival-store.ts"
 import type { PostStore } from "../../store/port/post-store.ts"
 import type { ChangeSource } from "../../store/store.ts"
+import { WakeUp } from "../wake-up.ts"
 import type { LineFormat, StreamRecord } from "./line-format.ts"
 import { isInSample, type Sample } from "./sample.ts"
 import type { StreamSource } from "./stream-source.ts"
@@ -70,17 +71,15 @@ export class SampledPosts {
       format,
       hasEnd: false,
       async *read(signal) {
-        let changed = new AbortController()
+        const changed = new WakeUp()
         const stopListening = store.onChange(({ kind }) => {
-          if (kind === "matches") changed.abort()
+          if (kind === "matches") changed.call()
         })
         try {
           while (!signal.aborted) {
-            // Before the read, so that a change during the read ends the wait after it.
-            changed = new AbortController()
             const batch = await read(sample, format.shape, after)
             if (signal.aborted) return
-            if (batch === undefined) await clock.sleep(pollMs, AbortSignal.any([signal, changed.signal]))
+            if (batch === undefined) await changed.wait(clock, pollMs, signal)
             else if (batch.records.length > 0) yield batch.records
             after = batch?.position ?? after
           }
