@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url"
 import { defineConfig } from "vitest/config"
 import { BaseSequencer, type TestSpecification } from "vitest/node"
 import { whyNoPostgres } from "./test/support/postgres.testing.ts"
+import { repeating } from "./test/support/repeated-tests.ts"
 
 /** Needs code that nothing has run before it. */
 const guidedFuzz = "test/fuzz/**/*.test.ts"
@@ -34,6 +35,9 @@ const onPostgresOnly = [
   "packages/sluice/src/commands/migrate.test.ts",
 ]
 
+/** Whole servers and the brokers and networks that they take posts from: they wait most of the time, and have a script of their own. */
+const sources = "packages/server/src/sources/**/*.test.ts"
+
 /** The files that take longest, the longest first: one that began last would run alone. */
 const longest = [
   "packages/server/src/store/embedded/serving/embedded-store.test.ts",
@@ -44,7 +48,7 @@ const longest = [
   "test/recorded-posts.test.ts",
   "packages/rules/src/real-posts.test.ts",
   "packages/rules/src/language/parse-rule.fuzz.test.ts",
-  "packages/server/src/sources/jetstream.test.ts",
+  "packages/sluice/src/commands/exec.test.ts",
   "packages/sluice/src/commands/dev.test.ts",
   "packages/sluice/src/demo/demo.test.ts",
   "packages/server/src/http/routes/replays.test.ts",
@@ -80,8 +84,12 @@ if (noPostgres !== undefined) console.warn(`Tests on PostgreSQL are skipped: ${n
 /** Start, kill and start again whole servers: they take a minute or two, and have a script of their own. */
 const faults = "test/faults/**/*.test.ts"
 
+/** Servers of tests load one bundle. */
+const bundled = { globalSetup: "test/support/bundle.ts", setupFiles: "test/support/bundle-threads.testing.ts" }
+
 export default defineConfig({
   test: {
+    ...repeating,
     // Most tests wait for something: with a worker for each of two cores, both would stand idle now and then.
     maxWorkers: 4,
     // Sources run as they do in the program: by Node itself, and once for all test files of a worker.
@@ -94,11 +102,19 @@ export default defineConfig({
         test: {
           name: "all",
           include: ["packages/*/src/**/*.test.ts", "test/**/*.test.ts", "bench/**/*.test.ts"],
-          exclude: [guidedFuzz, faults, "test/install/**", "test/console/**", ...onPostgresOnly],
+          exclude: [guidedFuzz, faults, sources, "test/install/**", "test/{console,site}/**", ...onPostgresOnly],
           env: { TMPDIR: temporaryFiles() },
+          ...bundled,
         },
       },
-      { extends: true, test: { name: "cluster", include: noPostgres === undefined ? onPostgresOnly : [] } },
+      {
+        extends: true,
+        test: { name: "sources", include: [sources], env: { TMPDIR: temporaryFiles() }, ...bundled },
+      },
+      {
+        extends: true,
+        test: { name: "cluster", include: noPostgres === undefined ? onPostgresOnly : [], ...bundled },
+      },
       {
         extends: true,
         test: {
@@ -108,6 +124,7 @@ export default defineConfig({
           env: { SLUICE_TEST_STORE: "postgres" },
           // A property runs a life of a server a hundred times, of which each makes a store.
           testTimeout: 400_000,
+          ...bundled,
         },
       },
       { extends: true, test: { name: "guided fuzz", include: [guidedFuzz], isolate: true } },

@@ -1,11 +1,13 @@
 /** The benches by name: how each runs, and which part of the program it times. */
 import { cluster } from "./cluster.ts"
+import { conversion } from "./conversion.ts"
 import { deliver } from "./deliver.ts"
 import { deletion } from "./deletion.ts"
 import { endToEnd } from "./end-to-end.ts"
 import { envelopesMissing } from "./envelopes.ts"
 import { fairness } from "./fairness.ts"
 import { idleLinks } from "./idle-links.ts"
+import { idleSource } from "./idle-source.ts"
 import { importing } from "./import.ts"
 import { indexing } from "./indexing.ts"
 import { ingest } from "./ingest.ts"
@@ -18,6 +20,9 @@ import { pages } from "./pages.ts"
 import { postgresMissing } from "./psql.ts"
 import { search } from "./search.ts"
 import { searching } from "./searching.ts"
+import { sourceLive } from "./source-live.ts"
+import { sourceReplay } from "./source-replay.ts"
+import { brokersMissing, sources } from "./sources.ts"
 import { stream } from "./stream.ts"
 import { upgrade } from "./upgrade.ts"
 import type { Figure } from "./figure.ts"
@@ -51,6 +56,11 @@ export const benches: Readonly<Record<string, NamedBench>> = {
     times: "`PostAcceptor` and `RuleIndex` of the server, with a store that keeps nothing; `RuleMatcher`",
     missing: async () => envelopesMissing(),
   },
+  conversion: {
+    run: conversion,
+    times: "the converters of foreign records",
+    missing: async () => envelopesMissing(),
+  },
   ingest: { run: ingest, times: server, missing: async () => envelopesMissing() },
   deliver: { run: deliver, times: server },
   "end-to-end": { run: endToEnd, times: server },
@@ -69,6 +79,14 @@ export const benches: Readonly<Record<string, NamedBench>> = {
   deletion: { run: deletion, times: server },
   "idle-links": { run: idleLinks, times: server },
   import: { run: importing, times: "`sluice import` as a process" },
+  sources: {
+    run: sources,
+    times: "`startServer` in a process of its own, and the sources of the server",
+    missing: brokersMissing,
+  },
+  "source-replay": { run: sourceReplay, times: server, missing: async () => envelopesMissing() },
+  "source-live": { run: sourceLive, times: server, missing: async () => envelopesMissing() },
+  "idle-source": { run: idleSource, times: server, missing: async () => envelopesMissing() },
   fairness: { run: fairness, times: server },
   migrate: { run: migrate, times: "`sluice migrate` as a process" },
   upgrade: { run: upgrade, times: server },

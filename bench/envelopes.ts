@@ -8,8 +8,9 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { gunzipSync } from "node:zlib"
 
-const shared = process.env["SLUICE_SHARED"] ?? fileURLToPath(new URL("../../shared", import.meta.url))
-const file = join(shared, "data/x/posts-full.ndjson.gz")
+/** The directory of recorded data. */
+export const sharedDirectory = process.env["SLUICE_SHARED"] ?? fileURLToPath(new URL("../../shared", import.meta.url))
+const file = join(sharedDirectory, "data/x/posts-full.ndjson.gz")
 const lineFeed = 0x0a
 const newline = Buffer.of(lineFeed)
 

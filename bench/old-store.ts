@@ -8,15 +8,17 @@ import type { SearchedPosts } from "./searched-posts.ts"
 const postsPerBatch = 500
 
 /** The version after the one whose steps `undo` undoes. */
-const undoneVersion = 19
+const undoneVersion = 21
 
-/** Undoes the steps from version 12 to 19 (`connection/migrations.ts`). */
+/** Undoes the steps from version 12 to 21 (`connection/migrations.ts`). */
 const undo = `
   BEGIN;
+  DROP TABLE sources; DROP TABLE source_gaps; DROP TABLE source_dead_letters; DROP TABLE assigned_names;
   DROP TABLE connection_history;
   DROP TABLE usage_days; DROP TABLE usage_posts;
   ALTER TABLE apps DROP COLUMN limits;
   ALTER TABLE links DROP COLUMN withdrawn;
+  ALTER TABLE links DROP COLUMN paused_at_ms;
   DROP TABLE deletions; DROP TABLE erasures; DROP TABLE rewritten_posts; DROP TABLE shown_posts;
   DROP TABLE edit_versions;
   DROP TABLE backfill_matches;

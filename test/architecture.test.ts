@@ -60,9 +60,15 @@ const libraries: Readonly<Record<string, readonly string[]>> = {
   undici: [`${server}runtime/`],
   pino: [`${server}runtime/`],
   "prom-client": [`${server}runtime/`],
-  pg: [`${server}store/cluster/`],
+  pg: [`${server}store/cluster/`, `${server}sources/positioned/`],
   "@nats-io/jetstream": [`${server}sources/`],
   "@nats-io/transport-node": [`${server}sources/`],
+  htmlparser2: [`${server}conversion/mastodon/`],
+  ws: [`${server}sources/`],
+  "eventsource-parser": [`${server}sources/`],
+  jsonata: [`${server}sources/`],
+  amqplib: [`${server}sources/`],
+  redis: [`${server}sources/`],
   yaml: [`${server}config.ts`, `${command}rules/`, `${page}pages/rules/`],
   react: [page],
   "react-dom": [page],
@@ -108,6 +114,7 @@ const published = [
   "packages/rules/assembly/walk.ts",
   "packages/client/src/index.ts",
   "packages/client/src/receiver/index.ts",
+  "packages/sluice/src/testing/index.ts",
 ]
 
 /** Most lines of code in a function of the program. */
@@ -140,7 +147,7 @@ const homes: readonly Home[] = [
   {
     name: "SQL",
     word: /["'`]\s*(SELECT\s|INSERT\s+(OR\s+\w+\s+)?INTO\s|UPDATE\s+\w+\s+SET\s|DELETE\s+FROM\s|CREATE\s+(TABLE|INDEX)\s|PRAGMA\s)/,
-    home: /^packages\/server\/src\/store\//,
+    home: /^packages\/server\/src\/(?:store|sources\/positioned\/outbox)\//,
   },
   { name: "SQLite", word: /SQLITE|[Ss]qlite/, home: /^packages\/server\/src\/store\/embedded\// },
   {
@@ -231,7 +238,8 @@ describe("the architecture", () => {
   test("a start loads no code that sends requests, makes the description, or has no settings", () => {
     const entries = ["main.ts", "http/server.ts"].map((file) => server + file)
     const trails = entries.flatMap((entry) => foreignModules(entry, program, { late: false }))
-    const late = / → (undici|@fastify\/swagger|yaml|@nats-io\/.+|node:https?)$/
+    const late =
+      / → (undici|ws|jsonata|eventsource-parser|amqplib|redis|@fastify\/swagger|yaml|@nats-io\/.+|node:https?)$/
     expect(trails.filter((trail) => late.test(trail))).toEqual([])
   })
 
@@ -258,7 +266,7 @@ describe("the architecture", () => {
 
   test("no banned word stands in code, comments or documentation", () => {
     const own = /^test\/architecture/
-    const code = readSources("packages", "bench", "test", "scripts").filter(({ path }) => !own.test(path))
+    const code = readSources("packages", "bench", "test", "scripts", "site").filter(({ path }) => !own.test(path))
     const pages = readdirSync(root, { recursive: true, encoding: "utf8" })
       .filter((path) => path.endsWith(".md") && !/(^|\/)(node_modules|\.git)\//.test(path) && path !== "STYLE.md")
       .map((path) => ({ path, text: readFileSync(join(root, path), "utf8") }))
@@ -266,7 +274,7 @@ describe("the architecture", () => {
   })
 
   test("no comment begins a sentence with a clause, or uses a word of the old dialect", () => {
-    const sources = readSources("packages", "bench", "test", "scripts", "examples")
+    const sources = readSources("packages", "bench", "test", "scripts", "examples", "site")
     const faults = sources.flatMap(({ path, comments }) =>
       comments.flatMap(({ line, text }) =>
         faultySentences(sentencesOfComment(text)).map((sentence) => `${path}:${line}: ${sentence}`),

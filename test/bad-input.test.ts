@@ -61,11 +61,11 @@ const lists: readonly Wrong[] = [
   ]),
   [paths.usersBy, "The `usernames` query parameter can not be empty"],
   [`${paths.usersBy}?usernames=${times(101, "a")}`, "list [101] is not between 1 and 100"],
-  ...["sixteencharacter", "", "a b", "a-b", "@wren", "wrén"].map((name): Wrong => [
+  ...["a.", "", "a b", "-b", "@wren", "a@b@c", "wrén", "c".repeat(180) + ".."].map((name): Wrong => [
     `${paths.usersBy}?usernames=wren,${encoded(name)}`,
     `The \`usernames\` query parameter value [${name}] does not match ^[A-Za-z0-9_]{1,15}$`,
   ]),
-  ...["sixteencharacter", "a,b", "%20"].map((name): Wrong => [
+  ...["a.", "a,b", "%20", "@a@b"].map((name): Wrong => [
     `/2/users/by/username/${name}`,
     "does not match ^[A-Za-z0-9_]{1,15}$",
   ]),

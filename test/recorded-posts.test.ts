@@ -7,6 +7,7 @@ import { beforeAll, describe, expect, test } from "vitest"
 import { parseSelection } from "../packages/server/src/model/field-selection.ts"
 import type { PostId } from "../packages/server/src/model/ids.ts"
 import { renderPosts } from "../packages/server/src/model/render-post.ts"
+import { part, share } from "./support/extent.testing.ts"
 import { hasSharedData, sharedFile, sharedLines } from "./support/shared-data.testing.ts"
 import { startTestServer, type TestServer } from "./support/test-server.testing.ts"
 import { WebhookReceiver } from "./support/webhook-receiver.testing.ts"
@@ -78,11 +79,12 @@ describe.runIf(hasSharedData)("on recorded posts", () => {
     // Identical values are one rule to a server.
     const distinct = [...new Map(rules.map((rule) => [rule.value, rule.rule]))]
     expect(distinct.length).toBeGreaterThan(150)
+    const sent = part(lines, 3)
     const expected = expectedIds(
-      envelopes,
+      part(envelopes, 3),
       distinct.map(([, rule]) => rule),
     )
-    expect(expected.size).toBeGreaterThan(1_000)
+    expect(expected.size).toBeGreaterThan(1_000 * share(3))
 
     await using server = await startTestServer({ search: "off" })
     await using receiver = await WebhookReceiver.start(server.app.consumer_secret)
@@ -102,7 +104,7 @@ describe.runIf(hasSharedData)("on recorded posts", () => {
     const stream = readStream(server, (id) => streamed.push(id), stop.signal)
     await expect.poll(async () => (await server.call("/metrics")).text).toMatch(/^sluice_stream_connections 1$/m)
 
-    await ingestGzipped(server, gzipSync(lines.join("\n")))
+    await ingestGzipped(server, gzipSync(sent.join("\n")))
     await receiver.arrived(expected.size)
     await expect.poll(() => streamed.length).toBeGreaterThanOrEqual(expected.size)
     // A mistaken delivery would come now: both readers are at the head.

@@ -5,6 +5,7 @@
 import { paths, pathOf, snowflakeEpochMs } from "@sluice/api"
 import { isSampled } from "@sluice/rules"
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest"
+import { startJetstreamHost } from "../packages/server/src/sources/bluesky/jetstream-host.testing.ts"
 import { envelope, startTestServer, type TestApp, type TestServer } from "./support/test-server.testing.ts"
 
 /** A request. A text is the path of a GET. */
@@ -63,6 +64,18 @@ const unknownParameter = (asked: Request) => ({
 })
 
 const unknownUuid = "01890a5d-ac96-774b-bcce-b302099a8057"
+
+const noName = "does not match ^[a-z0-9][a-z0-9_-]{0,39}$"
+const ofSky = (path: string): string => path.replace(":name", "sky")
+
+/** A dead letter of the server's source. */
+async function deadLetterOfSky(): Promise<string> {
+  const token = await server.running.apps.createToken("operator")
+  return vi.waitFor(async () => {
+    const { body } = await server.call(ofSky(paths.sourceDeadLetters), { token })
+    return (body.data as [{ id: string }])[0].id
+  })
+}
 
 const noId = "does not match ^[0-9]{1,19}$"
 const link = ({ webhook }: { readonly webhook: string }): string => pathOf(paths.link, { webhook_id: webhook })
@@ -417,7 +430,7 @@ const rows: Readonly<Record<string, Row>> = {
     asks: ({ username }) => pathOf(paths.userByUsername, { username }),
     has: ({ user }) => ({ data: { id: user } }),
     other: "the same",
-    wrong: () => pathOf(paths.userByUsername, { username: "sixteencharacter" }),
+    wrong: () => pathOf(paths.userByUsername, { username: "sixteen.characters." }),
     refused: "does not match ^[A-Za-z0-9_]{1,15}$",
   },
   searchUsers: {
@@ -712,6 +725,71 @@ const rows: Readonly<Record<string, Row>> = {
     wrong: () => send("DELETE", pathOf(paths.token, { token_id: "one" })),
     refused: noId,
   },
+  // Sources
+  getSources: {
+    asks: () => paths.sources,
+    has: () => ({ data: [{ name: "sky", type: "bluesky" }], meta: { result_count: 1 } }),
+    other: 403,
+    needs: "operator",
+    ...unknownParameter(get(paths.sources)),
+  },
+  getSource: {
+    asks: () => ofSky(paths.source),
+    has: () => ({ data: { name: "sky", can_rewind: true } }),
+    other: 403,
+    needs: "operator",
+    wrong: () => pathOf(paths.source, { name: "A sky" }),
+    refused: noName,
+  },
+  pauseSource: {
+    asks: () => send("POST", ofSky(paths.pauseSource)),
+    has: () => ({ data: { activity: "paused" } }),
+    other: 403,
+    needs: "operator",
+    wrong: () => send("POST", pathOf(paths.pauseSource, { name: "A sky" })),
+    refused: noName,
+  },
+  resumeSource: {
+    asks: () => send("POST", ofSky(paths.resumeSource)),
+    has: () => ({ data: { name: "sky" } }),
+    other: 403,
+    needs: "operator",
+    wrong: () => send("POST", pathOf(paths.resumeSource, { name: "A sky" })),
+    refused: noName,
+  },
+  rewindSource: {
+    asks: () => send("POST", ofSky(paths.rewindSource), { to: aMinuteAgo() }),
+    has: () => ({ data: { name: "sky" } }),
+    other: 403,
+    needs: "operator",
+    wrong: () => send("POST", ofSky(paths.rewindSource), { to: "2999-01-01T00:00:00Z" }),
+    refused: "is in the future",
+  },
+  getSourceDeadLetters: {
+    asks: () => ofSky(paths.sourceDeadLetters),
+    has: () => `"title":"Invalid JSON","detail":`,
+    other: 403,
+    needs: "operator",
+    wrong: () => `${ofSky(paths.sourceDeadLetters)}?max_results=101`,
+    refused: "is not between 1 and 100",
+  },
+  repeatSourceDeadLetters: {
+    asks: async () => send("POST", ofSky(paths.repeatSourceDeadLetters), { ids: [await deadLetterOfSky()] }),
+    has: () => ({ data: { repeated: 1, rejected: 1 } }),
+    other: 403,
+    needs: "operator",
+    wrong: () => send("POST", ofSky(paths.repeatSourceDeadLetters), { ids: ["one"] }),
+    refused: "ids",
+  },
+  discardSourceDeadLetters: {
+    asks: async () => send("POST", ofSky(paths.discardSourceDeadLetters), { ids: [await deadLetterOfSky()] }),
+    has: () => ({ data: { discarded: 1 } }),
+    other: 403,
+    needs: "operator",
+    wrong: () => send("POST", ofSky(paths.discardSourceDeadLetters), { ids: [] }),
+    refused: "ids",
+  },
+
   createSession: {
     asks: ({ app }) => send("POST", paths.session, { token: app.app.bearer_token }),
     has: ({ app }) => ({ data: { application: { id: app.app.application_id } } }),
@@ -787,12 +865,18 @@ const rows: Readonly<Record<string, Row>> = {
 let server: TestServer
 let other: TestApp
 
+const resources = new AsyncDisposableStack()
+
 beforeAll(async () => {
-  server = await startTestServer()
+  // Its source has dead letters.
+  const host = resources.use(await startJetstreamHost("{", "{"))
+  const members = { name: "sky", type: "bluesky", urls: host.url }
+  const sources = [{ name: "sky", type: "bluesky", members, place: "a test" }]
+  server = resources.use(await startTestServer({}, "dev", undefined, { sources }))
   other = await server.newApp()
 })
 
-afterAll(() => server[Symbol.asyncDispose]())
+afterAll(() => resources.disposeAsync())
 
 let sequence = 0
 let sampledId = BigInt(Date.now() - snowflakeEpochMs) << 22n

@@ -28,13 +28,18 @@ export function stage(root: string, name: string, compiled: string): void {
   const from = join(root, "packages", name)
   const to = join(root, "dist", name)
   const manifest = JSON.parse(readFileSync(join(from, "package.json"), "utf8")) as Manifest
-  copyCompiled(compiled, join(to, "dist"), manifest.bin === undefined)
+  copyCompiled(compiled, join(to, "dist"), hasImporters(manifest))
   for (const file of (manifest.files ?? []).filter((one) => one !== "dist"))
     copyBeside(join(from, file), join(to, file))
   cpSync(join(from, "README.md"), join(to, "README.md"))
   if (existsSync(join(from, "CHANGELOG.md"))) cpSync(join(from, "CHANGELOG.md"), join(to, "CHANGELOG.md"))
   cpSync(join(root, "LICENSE"), join(to, "LICENSE"))
   writeFileSync(join(to, "package.json"), `${JSON.stringify(published(manifest), null, 2)}\n`)
+}
+
+/** Whether other programs import sources of the package, and so need its declarations. */
+function hasImporters({ bin, exports }: Manifest): boolean {
+  return bin === undefined || JSON.stringify(exports ?? {}).includes(sources)
 }
 
 /** Copies a file or folder of the package unchanged, except for the paths of sources in it. */
@@ -70,7 +75,6 @@ function publishedEntry(entry: Entry): Entry {
 
 function copyCompiled(from: string, to: string, isImported: boolean): void {
   for (const entry of readdirSync(from, { recursive: true, withFileTypes: true })) {
-    // A command has no importers.
     if (!entry.isFile() || (!isImported && entry.name.endsWith(".d.ts"))) continue
     const source = join(entry.parentPath, entry.name)
     const path = relative(from, source)

@@ -1,8 +1,8 @@
 /** Matches of rules. Each test bears the id of its row of docs/compatibility.md. */
-import { paths } from "@sluice/api"
+import { pathOf, paths } from "@sluice/api"
 import { expect } from "vitest"
 import { startEmbeddingsEndpoint } from "../../packages/server/src/runtime/embeddings-endpoint.testing.ts"
-import { openStream } from "../support/open-stream.testing.ts"
+import { openStream, type OpenStream } from "../support/open-stream.testing.ts"
 import {
   envelope,
   startTestServer,
@@ -10,8 +10,14 @@ import {
   type TestApp,
   type TestServer,
 } from "../support/test-server.testing.ts"
-import { addRules, idsIn, newIds, test } from "./support.testing.ts"
+import { addRules, idsIn, ingestNew, newIds, test } from "./support.testing.ts"
 import { temporaryDirectory } from "../support/temporary-directory.testing.ts"
+
+/** The tags of the rules that matched the next post. */
+async function nextTags(stream: OpenStream): Promise<readonly string[]> {
+  const { matching_rules: rules } = JSON.parse(await stream.nextText()) as { matching_rules: { tag: string }[] }
+  return rules.map(({ tag }) => tag)
+}
 
 test("rule-modes: a search considers only the post itself, and ignores diacritics", async ({ server }) => {
   const quote = {
@@ -62,6 +68,90 @@ test("rule-modes-of-operators: a search and a stream have each other's operators
       expect.stringContaining("Reference to invalid operator 'list'. Operator is not available in current product"),
     ])
   }
+})
+
+test("foreign-names: rules and look-ups accept longer names than X's, and the strict dialect accepts X's alone", async ({
+  server,
+  otherServer,
+}) => {
+  const [alice, bob] = [
+    { id: "88101", username: "Alice.bsky.social", name: "Alice" },
+    { id: "88102", username: "bob-b@Social.example", name: "Bob" },
+  ]
+  const post = {
+    ...envelope(1, "platypus @bob-b@social.example.", {
+      author_id: alice.id,
+      in_reply_to_user_id: bob.id,
+      entities: { mentions: [{ start: 9, end: 30, username: bob.username, id: bob.id }] },
+    }),
+    includes: { users: [alice, bob] },
+  }
+  const values = [
+    "from:alice.bsky.social",
+    "to:bob-b@social.example",
+    "(@bob-b@social.example)",
+    "platypus -@alice.bsky",
+  ]
+  for (const value of values)
+    for (const mode of ["stream", "search"] as const) {
+      expect([value, await testedIds(server, value, [post], mode)]).toEqual([value, ["1"]])
+      const refused = await testRule(otherServer, value, [post], mode)
+      expect(refused.status).toBe(400)
+      expect(refused.body.details).toEqual([expect.stringMatching(/^no viable alternative at (input|character) '/)])
+    }
+  expect(await testedIds(otherServer, "from:88101 @88102", [post])).toEqual(["1"])
+
+  const app = await server.newApp()
+  await addRules(app, ...values.map((value) => ({ value, tag: value })))
+  await using stream = await openStream(app)
+  const [id = ""] = newIds(1)
+  await ingestNew(app, { ...post, data: { ...post.data, id } })
+  expect((await nextTags(stream)).toSorted()).toEqual(values.toSorted())
+  const pages = values.map((query) => `${paths.searchAll}?query=${encodeURIComponent(query)}`)
+  for (const page of [...pages, pathOf(paths.mentions, { id: bob.id })])
+    expect([page, idsIn((await server.call(page)).body.data)]).toEqual([page, [id]])
+  for (const user of [alice, bob]) {
+    const { body } = await server.call(pathOf(paths.userByUsername, { username: user.username.toLowerCase() }))
+    expect(body.data).toEqual(user)
+  }
+  const wrong = await server.call(pathOf(paths.userByUsername, { username: "alice." }))
+  expect([wrong.status, wrong.body.errors[0].message]).toEqual([
+    400,
+    "The `username` query parameter value [alice.] does not match ^[A-Za-z0-9_]{1,15}$",
+  ])
+})
+
+test("foreign-posts: entities alone say whom a post with a source_uri mentions, which is shown on request", async ({
+  server,
+}) => {
+  const uri = "at://did:plc:a/app.bsky.feed.post/3mptbyoeyc22k"
+  const [id = "", quoted = ""] = newIds(2)
+  const text = "hi @wren and @alice.bsky.social"
+  const post = {
+    data: { id, text, source_uri: uri, referenced_tweets: [{ type: "quoted", id: quoted }] },
+    includes: { tweets: [{ id: quoted, text: "says @finch", source_uri: `${uri}2` }] },
+  }
+  const mentions = [{ start: 13, end: 31, username: "alice.bsky.social" }]
+  const marked = { ...post, data: { ...post.data, entities: { mentions } } }
+  for (const value of ["@wren", "@finch", "@alice", "hi has:mentions"])
+    for (const mode of ["stream", "search"] as const) {
+      expect([value, await testedIds(server, value, [post], mode)]).toEqual([value, []])
+      const isListed = value.startsWith("hi")
+      expect([value, await testedIds(server, value, [marked], mode)]).toEqual([value, isListed ? [id] : []])
+    }
+  expect(await testedIds(server, "@alice.bsky.social", [post, marked])).toEqual([id])
+  expect(await testedIds(server, "@wren has:mentions", [{ data: { id, text } }])).toEqual([id])
+
+  expect((await server.ingest(marked)).body).toMatchObject({ accepted: 1 })
+  const shown = async (query: string): Promise<TestResponse> =>
+    server.call(`${pathOf(paths.postById, { id })}?${query}expansions=referenced_tweets.id`)
+  for (const parameter of ["tweet.fields", "post.fields"]) {
+    const { data, includes } = (await shown(`${parameter}=source_uri&`)).body
+    expect([data.source_uri, (includes.tweets ?? includes.posts)[0].source_uri]).toEqual([uri, `${uri}2`])
+    const refused = await shown(`${parameter}=source_url&`)
+    expect(refused.body.errors[0].message).toMatch(/is not one of \[.+,source,suggested_source_links,/)
+  }
+  expect((await shown("")).text).not.toContain("source_uri")
 })
 
 test("quoted-operators: words, marks, links, media, is:reply and is:quote match within a quoted post", async ({
@@ -136,10 +226,7 @@ test("repost-places: a repost matches its original's place, also after a restart
     })
     await using stream = await openStream(app)
     expect((await app.ingest(post)).body).toMatchObject({ accepted: 1 })
-    const { matching_rules: rules } = (await stream.next()) as unknown as {
-      matching_rules: { tag: string }[]
-    }
-    return rules.map(({ tag }) => tag)
+    return await nextTags(stream)
   }
   {
     await using first = await startTestServer({ data: data.path })

@@ -248,7 +248,7 @@ export async function allOperations(server: TestApp): Promise<readonly Operation
 
 function kindFor(path: string): Operation["isFor"] {
   if (path === paths.me) return "user"
-  return /^\/sluice\/v1\/(apps|tokens|deletions)\b/.test(path) ? "operator" : "app"
+  return /^\/sluice\/v1\/(apps|tokens|deletions|sources)\b/.test(path) ? "operator" : "app"
 }
 
 /** Requests every kind of refusal; returns the responses by kind. */

@@ -52,7 +52,8 @@ test("webhook-url: a webhook's URL is https, public, without port, of 200 charac
     ["https://[::1]/", "has the host [::1], which is a loopback address"],
     [`${longest}x`, tooLong],
   ] as const) {
-    expectRefusedUrl(await careful.send("POST", paths.webhooks, { url }), url, fault)
+    const advice = fault === tooLong ? "" : ". An operator can allow this destination with SLUICE_WEBHOOK_ALLOW"
+    expectRefusedUrl(await careful.send("POST", paths.webhooks, { url }), url, fault + advice)
   }
   expect((await careful.call(paths.webhooks)).body.data).toEqual([])
 

@@ -1,9 +1,14 @@
-/** Tests of the console in a browser, by `npm run test:console`: apart from `npm test`, because they need Chromium. */
+/**
+ * Tests in a browser: of the console by `npm run test:console`, of the site by `npm run test:site`. They run apart from
+ * `npm test`, because they need Chromium.
+ */
 import { defineConfig } from "vitest/config"
+import { repeating } from "../support/repeated-tests.ts"
 
 export default defineConfig({
   test: {
-    include: ["test/console/**/*.test.ts"],
+    ...repeating,
+    include: ["test/{console,site}/**/*.test.ts"],
     maxWorkers: 2,
     // Sources run as they do in the program: by Node itself.
     experimental: { viteModuleRunner: false, nodeLoader: false },

@@ -79,6 +79,11 @@ test("a webhook is added with a choice of fields, put in strict order, challenge
 
   await page.getByRole("button", { name: "Use strict order" }).click()
   await page.getByText("strict: one at a time").waitFor()
+  await page.getByRole("button", { name: "Pause" }).click()
+  await page.getByText("nothing is sent to it").waitFor()
+  await expectAccessible(page, "webhook-paused")
+  await page.getByRole("button", { name: "Resume" }).click()
+  await page.getByText("nothing is sent to it").waitFor({ state: "detached" })
   const { challenges } = at.receiver
   await page.getByRole("button", { name: "Challenge now" }).click()
   await page.getByText(`${url} passed the challenge.`).waitFor()

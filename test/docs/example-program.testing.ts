@@ -10,12 +10,12 @@ const directory = new URL("../../examples/", import.meta.url)
 /** The languages of the examples, as commands. */
 export type Language = "node" | "php" | "python3"
 
-/** Whether a language is there. Without it its examples are skipped, and in CI it must be there. */
-export function isInstalled(language: Exclude<Language, "node">, debianPackage: string): boolean {
-  if (spawnSync(language, ["--version"]).status === 0) return true
-  const why = `there is no ${language}: install ${debianPackage}`
+/** Whether a program is there. Without it its tests are skipped, and in CI it must be there. */
+export function isInstalled(program: string, debianPackage: string): boolean {
+  if (spawnSync(program, ["--version"]).status === 0) return true
+  const why = `there is no ${program}: install ${debianPackage}`
   if (process.env["CI"] !== undefined) throw new Error(why)
-  process.stderr.write(`skipping examples: ${why}\n`)
+  process.stderr.write(`skipping tests: ${why}\n`)
   return false
 }
 

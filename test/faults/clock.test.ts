@@ -32,6 +32,7 @@ function settableClock(): Clock & { atMs: number } {
     },
     monotonicMs: () => 0,
     sleep: () => Promise.resolve(),
+    pause: () => Promise.resolve(),
   }
 }
 

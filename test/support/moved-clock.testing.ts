@@ -19,6 +19,9 @@ export class MovedClock implements Clock {
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
     return systemClock.sleep(Math.min(ms, timerMsMax), signal)
   }
+  pause(ms: number, signal?: AbortSignal): Promise<void> {
+    return this.sleep(ms, signal)
+  }
   moveOn(ms: number): void {
     this.#movedMs += ms
   }

@@ -4,11 +4,15 @@ import { once } from "node:events"
 import { createInterface } from "node:readline"
 import type { Readable } from "node:stream"
 import { fileURLToPath } from "node:url"
+import { bundleOptions } from "./bundle-options.testing.ts"
 
 const rootUrl = new URL("../../", import.meta.url)
 
-/** The `sluice` program. */
-export const program: string = fileURLToPath(new URL("packages/sluice/src/sluice.ts", rootUrl))
+/** The `sluice` program, as arguments of Node. */
+export const program: readonly string[] = [
+  ...bundleOptions(),
+  fileURLToPath(new URL("packages/sluice/src/sluice.ts", rootUrl)),
+]
 
 /**
  * The promised time of a restart, 5 s, which `npm run test:faults` measures on a quiet machine. `npm test` may run on
@@ -64,7 +68,7 @@ export class SluiceProcess implements AsyncDisposable {
 
   constructor(data: string, { env = {}, nodeOptions = [], descriptorsMax, database, port = "0" }: Circumstances = {}) {
     const place = database === undefined ? ["--data", data] : []
-    const args = [...nodeOptions, program, "dev", "--json", "--port", port, ...place]
+    const args = [...nodeOptions, ...program, "dev", "--json", "--port", port, ...place]
     const limited = ["-c", `ulimit -n ${descriptorsMax} && exec "$0" "$@"`, process.execPath, ...args]
     const [command, commandArgs] = descriptorsMax === undefined ? [process.execPath, args] : ["bash", limited]
     this.#child = spawn(command, commandArgs, {
@@ -148,5 +152,6 @@ export class SluiceProcess implements AsyncDisposable {
 /** The environment of a `sluice` process: this one's, without the settings of the person who runs the tests. */
 export function cleanEnvironment(env: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
   const inherited = Object.entries(process.env).filter(([name]) => !/^(?:SLUICE_|NO_COLOR$|FORCE_COLOR$)/.test(name))
-  return { ...Object.fromEntries(inherited), ...env }
+  // The contexts of the user who runs the tests must not count.
+  return { ...Object.fromEntries(inherited), XDG_CONFIG_HOME: "/nonexistent", ...env }
 }

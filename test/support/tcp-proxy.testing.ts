@@ -48,6 +48,11 @@ export class TcpProxy implements AsyncDisposable {
     return (this.#listener.address() as AddressInfo).port
   }
 
+  /** Open connections. */
+  get open(): number {
+    return this.#pairs.size
+  }
+
   set(network: Network): void {
     this.#network = network
     for (const pair of this.#pairs) {

@@ -7,9 +7,11 @@ import {
   type Config,
   type Posture,
   type RunningServer,
+  type StartOptions,
 } from "../../packages/server/src/index.ts"
+import type { ListedSource } from "../../packages/server/src/config.ts"
 import type { Clock } from "../../packages/server/src/runtime/clock.ts"
-import type { ServedStore, StoreEngine } from "../../packages/server/src/store/engine.ts"
+import { engineAt } from "../../packages/server/src/startup/engine-at.ts"
 import { storeEngineOf } from "../../packages/server/src/store/open.ts"
 import { storeSettings } from "../../packages/server/src/store/tested-store.testing.ts"
 import { temporaryDirectory } from "./temporary-directory.testing.ts"
@@ -63,13 +65,15 @@ export async function startTestServer(
   flags: Readonly<Record<string, string>> = {},
   posture: Posture = "dev",
   clock?: Clock,
+  { sources = [], ...options }: StartOptions & { readonly sources?: readonly ListedSource[] } = {},
 ): Promise<TestServer> {
   await using starting = new AsyncDisposableStack()
   const { data = starting.use(await temporaryDirectory()).path, ...others } = flags
   const store = await storeSettings(data)
   const base = { port: "0", "log-level": "silent", ...store.flags }
-  const config = loadConfig({ posture, env: store.env, flags: { ...base, ...others } })
-  const running = await startServer(config, clock && { engine: engineAt(clock, storeEngineOf(config)) })
+  const config = loadConfig({ posture, env: store.env, flags: { ...base, ...others }, sources })
+  const engine = clock && engineAt(clock, storeEngineOf(config))
+  const running = await startServer(config, { ...options, ...(engine && { engine }) })
   starting.defer(() => running.close())
   const resources = starting.move()
   const newApp = async (): Promise<TestApp> => testApp(running.url, await running.apps.create("test"), resources)
@@ -81,15 +85,6 @@ export async function startTestServer(
     newApp,
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }
-}
-
-/** An engine whose store is served at the time of a clock. */
-function engineAt(clock: Clock, engine: StoreEngine): StoreEngine {
-  const serve: StoreEngine["serve"] = async (settings) => {
-    const served = await engine.serve(settings)
-    return Object.create(served, { clock: { value: clock } }) as ServedStore
-  }
-  return Object.create(engine, { serve: { value: serve } }) as StoreEngine
 }
 
 function testApp(url: string, app: AppCredentials, resources: AsyncDisposableStack): TestApp {

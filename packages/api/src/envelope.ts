@@ -18,6 +18,8 @@ export interface Post {
   readonly edit_history_tweet_ids?: readonly string[]
   readonly in_reply_to_user_id?: string
   readonly referenced_tweets?: readonly ReferencedPost[]
+  /** The name of the post in the network that it is from, if that is not X. Ours. */
+  readonly source_uri?: string
   /** `edit_history_tweet_ids` in a response under the new names. */
   readonly edit_history_post_ids?: readonly string[]
   /** `referenced_tweets` in a response under the new names. */

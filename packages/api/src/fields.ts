@@ -5,7 +5,7 @@
  * of them differently: `newNames` has both vocabularies.
  */
 
-/** Fields of posts, by their older names. */
+/** Fields of posts, by their older names. All are X's but `source_uri`, the name of a post in the network that it is from. */
 export const postFields = [
   "article",
   "article_title",
@@ -38,6 +38,7 @@ export const postFields = [
   "reply_settings",
   "scopes",
   "source",
+  "source_uri",
   "suggested_source_links",
   "suggested_source_links_with_counts",
   "text",
@@ -261,10 +262,17 @@ export interface SelectableNames<Name extends string = string> {
   readonly meanings: Readonly<Record<Name, string>>
 }
 
+/** The fields that X has. A refusal is in its words, which list them. */
+const postFieldsOfX = postFields.filter((name) => name !== "source_uri")
+
 /** Names of each query parameter that chooses fields and expansions. */
 export const selectableNames = {
-  "tweet.fields": selectable("post", postFields, { ...newNames.post, ...seenPostFields }),
-  "post.fields": selectable("post", inNewNames(postFields), {
+  "tweet.fields": selectable("post", postFieldsOfX, {
+    ...meaningThemselves(postFields),
+    ...newNames.post,
+    ...seenPostFields,
+  }),
+  "post.fields": selectable("post", inNewNames(postFieldsOfX), {
     ...meaningThemselves(postFields),
     ...newNames.post,
     ...seenPostFields,

@@ -22,11 +22,15 @@ export const searchQueryCharactersMax = 4_096
 export const ownPageSizes = {
   attempts: { min: 1, max: 1000, default: 100 },
   deadLetters: { min: 1, max: 100, default: 100 },
+  sourceDeadLetters: { min: 1, max: 100, default: 20 },
   ruleDetails: { min: 1, max: 1000, default: 100 },
   posts: { min: 1, max: 100, default: 20 },
   webhookDetails: { min: 1, max: 100, default: 100 },
   linkDetails: { min: 1, max: 100, default: 100 },
 } as const
+
+/** Most bytes of a record that a dead letter of a source shows. Ours. */
+export const recordBytesShownMax = 65_536
 
 /** Most ids of a look-up of posts. Source: X's OpenAPI document 2.167. */
 export const postIdsMax = 100

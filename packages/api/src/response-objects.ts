@@ -84,6 +84,8 @@ interface PostMembers<PublicMetrics> {
   readonly reply_settings?: string
   readonly scopes?: { readonly followers?: boolean }
   readonly source?: string
+  /** The name of the post in the network that it is from; absent from posts of X. Ours. */
+  readonly source_uri?: string
   readonly suggested_source_links?: unknown
   readonly suggested_source_links_with_counts?: unknown
   readonly withheld?: Withheld

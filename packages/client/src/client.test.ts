@@ -111,12 +111,20 @@ test("a missing server is distinguished from one that breaks the connection", as
   await expect(nowhere).rejects.toMatchObject({
     message: "No response from http://127.0.0.1:2: connection refused.",
     kind: "connection",
-    isRefused: true,
+    isUnreachable: true,
     isTransient: true,
   })
   await using server = await listening((_, response) => response.destroy())
   const broken = createClient({ url: server.url, token: "t" }).request("GET", "rules")
-  await expect(broken).rejects.toMatchObject({ kind: "connection", isRefused: false })
+  await expect(broken).rejects.toMatchObject({ kind: "connection", isUnreachable: false })
+})
+
+test("a server without TLS behind an https URL is named as such", async () => {
+  await using server = await listening((_, response) => response.end("{}"))
+  const url = server.url.replace("http:", "https:")
+  const refused = createClient({ url, token: "t" }).request("GET", "rules")
+  await expect(refused).rejects.toMatchObject({ kind: "connection", isUnreachable: true })
+  await expect(refused).rejects.toThrow("it does not speak TLS; a server without TLS has a URL that begins with http:.")
 })
 
 test("a response that takes too long throws an error", async () => {

@@ -26,7 +26,7 @@ interface ApiErrorFields {
   readonly details?: readonly string[]
   readonly body?: unknown
   readonly retryAfterMs?: number | undefined
-  readonly isRefused?: boolean
+  readonly isUnreachable?: boolean
   readonly cause?: unknown
 }
 
@@ -51,8 +51,8 @@ export class ApiError extends Error {
   readonly body: unknown
   /** Wait that the server asks for, ms; `undefined` when it asks for none. */
   readonly retryAfterMs: number | undefined
-  /** True when no server listens at the address. */
-  readonly isRefused: boolean
+  /** True when no connection was made: no server listens there, or no host has that name or that protocol. */
+  readonly isUnreachable: boolean
 
   /** `message`: for people; by default the detail. */
   constructor(fields: ApiErrorFields, message: string = fields.detail) {
@@ -66,7 +66,7 @@ export class ApiError extends Error {
     this.details = fields.details ?? []
     this.body = fields.body
     this.retryAfterMs = fields.retryAfterMs
-    this.isRefused = fields.isRefused ?? false
+    this.isUnreachable = fields.isUnreachable ?? false
   }
 
   /** True for a failure that may pass by itself: no connection, too many requests, or a server that is down. */
@@ -111,16 +111,37 @@ export function badResponse(detail: string): ApiError {
 export function noResponse(url: string, cause: unknown): ApiError {
   const reason = reasonOf(cause)
   const detail = `No response from ${url}: ${reason}.`
-  const isRefused = reason === reasons["ECONNREFUSED"]
-  return new ApiError({ kind: "connection", title: "No Response", detail, isRefused, cause })
+  const isUnreachable = unreachable.has(reason)
+  return new ApiError({ kind: "connection", title: "No Response", detail, isUnreachable, cause })
 }
 
+const noHost = "there is no host of that name"
+const refused = "connection refused"
+const noRoute = "there is no route to the host"
+const noTls = "it does not speak TLS; a server without TLS has a URL that begins with http:"
+const untrusted = "its certificate is not trusted by this machine"
+/** The words of `fetch` for a port that no client may use. Source: Fetch standard, "bad port". */
+const badPort = "bad port"
+
+/** Reasons for which no connection was made, and which rarely pass by themselves. */
+const unreachable: ReadonlySet<string> = new Set([noHost, refused, noRoute, noTls, untrusted, badPort])
+
 const reasons: Readonly<Record<string, string>> = {
-  ECONNREFUSED: "connection refused",
-  ConnectionRefused: "connection refused",
+  ECONNREFUSED: refused,
+  ConnectionRefused: refused,
+  EHOSTUNREACH: noRoute,
+  ENETUNREACH: noRoute,
+  ERR_SSL_WRONG_VERSION_NUMBER: noTls,
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: noTls,
+  DEPTH_ZERO_SELF_SIGNED_CERT: untrusted,
+  SELF_SIGNED_CERT_IN_CHAIN: untrusted,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: untrusted,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: untrusted,
+  CERT_HAS_EXPIRED: "its certificate has expired",
+  ERR_TLS_CERT_ALTNAME_INVALID: "its certificate is for another host",
   ECONNRESET: "the connection was reset",
   EPIPE: "the connection was closed",
-  ENOTFOUND: "there is no host of that name",
+  ENOTFOUND: noHost,
   EAI_AGAIN: "the host's name could not be looked up",
   ETIMEDOUT: "the connection timed out",
   UND_ERR_SOCKET: "the connection was closed",

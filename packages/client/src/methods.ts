@@ -112,6 +112,7 @@ interface LabelledArguments {
   readonly token_id: [tokenId: string]
   readonly trouble_id: [troubleId: string]
   readonly endpoint_id: [endpointId: string]
+  readonly name: [name: string]
 }
 
 /** Options that choose no names, as when none are given. */

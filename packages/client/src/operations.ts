@@ -30,6 +30,7 @@ import type {
   DeadLettersQuery,
   DeletedBody,
   DescriptionBody,
+  DiscardedSourceDeadLettersBody,
   DisconnectStreamsBody,
   EndConnectionsBody,
   EndedConnectionsBody,
@@ -59,12 +60,14 @@ import type {
   RedeliverMatchesBody,
   RedeliveredBody,
   RedeliveredMatchesBody,
+  RepeatedSourceDeadLettersBody,
   ReplayBody,
   ReplayCreatedBody,
   ReplaysBody,
   RepostersQuery,
   RepostsQuery,
   RevokedBody,
+  RewindSourceBody,
   RuleCostBody,
   RuleCountsBody,
   RuleCountsQuery,
@@ -80,6 +83,11 @@ import type {
   SessionBody,
   SessionEndedBody,
   SigningKeyBody,
+  SourceBody,
+  SourceDeadLetterIdsBody,
+  SourceDeadLettersBody,
+  SourceDeadLettersQuery,
+  SourcesBody,
   StatusBody,
   StoredPostBody,
   StoredPostsBody,
@@ -242,6 +250,19 @@ export interface Operations {
     readonly GET: Read<SessionBody>
     readonly POST: Operation<SessionBody, CreateSessionBody>
     readonly DELETE: Operation<SessionEndedBody>
+  }
+  /** Sources of posts, for operators; so are the next seven. */
+  readonly sources: { readonly GET: Read<SourcesBody> }
+  readonly source: { readonly GET: Read<SourceBody> }
+  readonly pauseSource: { readonly POST: Operation<SourceBody> }
+  readonly resumeSource: { readonly POST: Operation<SourceBody> }
+  readonly rewindSource: { readonly POST: Operation<SourceBody, RewindSourceBody> }
+  readonly sourceDeadLetters: { readonly GET: Read<SourceDeadLettersBody, SourceDeadLettersQuery> }
+  readonly repeatSourceDeadLetters: {
+    readonly POST: Operation<RepeatedSourceDeadLettersBody, SourceDeadLetterIdsBody>
+  }
+  readonly discardSourceDeadLetters: {
+    readonly POST: Operation<DiscardedSourceDeadLettersBody, SourceDeadLetterIdsBody>
   }
   readonly openapi: { readonly GET: Read<DescriptionBody> }
   readonly dialectOpenapi: { readonly GET: Read<DescriptionBody> }

@@ -11,10 +11,16 @@ test.each([
   [
     "an error and its causes",
     { ...whole, errors: [{ parameters: { a: ["b"] }, message: "a is wrong" }, { message: "c is missing" }] },
-    `Invalid Request: ${whole.detail}`,
+    "Invalid Request",
     ["a is wrong", "c is missing"],
   ],
-  ["an error that `errors` only repeats", { ...whole, errors: [whole] }, `Invalid Request: ${whole.detail}`, []],
+  [
+    "a reason, behind X's general sentence",
+    { ...whole, detail: `${whole.detail} a is wrong.`, errors: [{ message: "a is wrong" }] },
+    "Invalid Request: a is wrong.",
+    [],
+  ],
+  ["an error without causes", whole, `Invalid Request: ${whole.detail}`, []],
   ["a title that is all there is", { title: "Unauthorized", detail: "Unauthorized", errors: [] }, "Unauthorized", []],
   [
     "a rule with several faults",

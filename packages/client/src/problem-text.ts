@@ -4,22 +4,36 @@ export interface ProblemText {
   readonly details: readonly string[]
 }
 
+/** The beginning of the detail of every problem of parameters. Source: recorded answers of X. */
+const invalidParameters = "One or more parameters to your request was invalid."
+
 /**
- * An error body as text: its title and detail, then each of its `errors`. `undefined` when the body has none of the
- * members that errors have. Takes any value, since X's error bodies differ from route to route.
+ * An error body as text: its title and detail, then each of its `errors`, without X's general sentence about
+ * parameters, which would stand before the reasons. `undefined` when the body has none of the members that errors have. Takes any value, since X's error bodies differ from route to route.
  */
 export function problemText(body: unknown): ProblemText | undefined {
   if (!isRecord(body)) return undefined
   const causes = Array.isArray(body["errors"]) ? body["errors"].filter(isRecord) : []
   const whole = isText(body["title"]) ? body : causes[0]
   if (whole === undefined) return undefined
-  const detail = whole["detail"] ?? whole["message"]
+  const detail = specific(
+    whole["detail"] ?? whole["message"],
+    causes.some((cause) => cause !== whole),
+  )
   const message = [whole["title"], detail]
     .filter((part, at, all) => isText(part) && all.indexOf(part) === at)
     .join(": ")
   const details = new Set(causes.flatMap(causeText).filter((text) => text !== whole["detail"] && text !== message))
   const repeatsTheWhole = details.size === 1 && [...details].every((text) => message.includes(text))
   return { message, details: repeatsTheWhole ? [] : [...details] }
+}
+
+/** The detail without the general sentence; `undefined` when that is all of it and the causes say more. */
+function specific(detail: unknown, hasCauses: boolean): unknown {
+  if (!isText(detail) || !detail.startsWith(invalidParameters)) return detail
+  const rest = detail.slice(invalidParameters.length).trim()
+  if (rest !== "") return rest
+  return hasCauses ? undefined : detail
 }
 
 /** The sentences of one entry of `errors`. */

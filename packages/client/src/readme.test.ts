@@ -98,7 +98,7 @@ test("the examples of the client work as written", async () => {
   expect(await printed('direction: "newer"')).toBe(`${found}12 11\n17 16 15 14 13\n`)
   expect(await printed("repost_count")).toBe("0 0\n")
   expect(await printed('client.pages("deadLetters"')).toBe("0\n5\n")
-  expect(await printed("client.rules.sync(")).toBe("2 1 0\n")
+  expect(await printed("client.rules.sync(")).toBe("2 0 0\n")
   expect(await printed("withRetries(")).toMatch(/^400 Invalid Request: .*max_results.* \[\]\n1\n$/)
   expect(await firstLine(await start(exampleWith("client.stream("), env))).toMatch(
     /^A cat at the gate \[ \{ id: .*tag: 'pets'/,

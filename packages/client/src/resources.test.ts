@@ -204,6 +204,8 @@ describe("on a real server", () => {
     expect((await Array.fromAsync(client.webhooks.get().items())).map((webhook) => webhook.id)).toEqual([id])
     expect((await client.links.change(id, { ordered: true })).data.ordered).toBe(true)
     expect((await Array.fromAsync(client.links.get({ max_results: 1 }).items()))[0]).toMatchObject({ webhook_id: id })
+    expect((await client.links.change(id, { paused: true })).data).toMatchObject({ ordered: true, paused: true })
+    expect((await client.links.change(id, { paused: false })).data.paused).toBe(false)
     expect((await client.webhooks.getSigningKey(id)).data.signing_key).toMatch(/^whsec_/)
     await client.webhooks.deleteStreamLink(id)
     await client.webhooks.delete(id)

@@ -172,7 +172,7 @@ function ownResources({ call, list }: Methods) {
       get: list("linkDetails"),
       /** The delivery status of a webhook's link. */
       getById: call("GET", "linkDetail"),
-      /** Sets whether a link delivers one match at a time, in the order of the log. */
+      /** Pauses a link or resumes it (`paused`), or sets whether it delivers one match at a time, in the order of the log (`ordered`). */
       change: call("PATCH", "linkDetail", "body"),
       /** The newest attempts over a link, on one page. */
       getAttempts: list("attempts"),
@@ -233,6 +233,25 @@ function ownResources({ call, list }: Methods) {
       create: call("POST", "tokens", "body"),
       /** Revokes a token. */
       revoke: call("DELETE", "token"),
+    },
+    /** Sources of posts, for an operator's token. Ours. */
+    sources: {
+      /** All sources and their states, on one page. */
+      get: list("sources"),
+      /** A source and its state. */
+      getByName: call("GET", "source"),
+      /** Has a source take no more records, over all processes. */
+      pause: call("POST", "pauseSource"),
+      /** Has a source go on behind its position. */
+      resume: call("POST", "resumeSource"),
+      /** Has a source begin again with what it had at a time. Throws a 400 for one that cannot. */
+      rewind: call("POST", "rewindSource", "body"),
+      /** Records that could not become posts. */
+      getDeadLetters: list("sourceDeadLetters"),
+      /** Converts dead letters again, by their ids. */
+      repeatDeadLetters: call("POST", "repeatSourceDeadLetters", "body"),
+      /** Deletes dead letters, by their ids. */
+      discardDeadLetters: call("POST", "discardSourceDeadLetters", "body"),
     },
     /** Sessions of a browser. Ours. */
     session: {

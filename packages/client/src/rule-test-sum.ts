@@ -17,6 +17,8 @@ export interface RuleTestSum {
   readonly times?: { readonly fromMs: number; readonly toMs: number }
   /** About the newest posts, of which there are most in one response. */
   readonly warnings: readonly string[]
+  /** Clauses that no post of the server's sources fulfils; absent without any, and where it is not known. */
+  readonly neverMatching?: NonNullable<RuleTestedBody["never_matching"]>
 }
 
 /** Sums up the responses of a test, the first one first. */
@@ -36,5 +38,6 @@ export function sumOfRuleTests(bodies: readonly [RuleTestedBody, ...RuleTestedBo
     cost: first.meta.cost,
     ...(instants.length > 0 && { times: { fromMs, toMs } }),
     warnings: first.warnings.map(({ message }) => message),
+    ...(first.never_matching && { neverMatching: first.never_matching }),
   }
 }

@@ -39,6 +39,27 @@ async function stored(): Promise<readonly { value: string; tag?: string }[]> {
   return rules.toSorted((a, b) => a.value.localeCompare(b.value))
 }
 
+test("with a tag only its rules are changed, and those of others stay", async () => {
+  const others = [{ value: "owl" }, { value: "fox", tag: "wild" }]
+  await client.rules.add([...others, { value: "cat", tag: "pets" }, { value: "rat", tag: "pets" }])
+  const { added, deleted, unchanged } = await client.rules.sync([{ value: "cat" }, { value: "dog", tag: "pets" }], {
+    tag: "pets",
+  })
+  expect([added.map(({ value }) => value), deleted.map(({ value }) => value), unchanged]).toEqual([["dog"], ["rat"], 1])
+  const before = [{ value: "cat", tag: "pets" }, { value: "dog", tag: "pets" }, ...others.toReversed()]
+  expect(await stored()).toEqual(before)
+  changes = []
+  await expect(client.rules.sync([{ value: "fox" }], { tag: "pets" })).rejects.toMatchObject({
+    name: "RuleSyncError",
+    errors: [{ value: "fox", detail: "The app has the rule fox with the tag wild." }],
+  })
+  await expect(client.rules.sync([{ value: "cat", tag: "wild" }], { tag: "pets" })).rejects.toThrow(
+    'The rule "cat" has the tag "wild", and only rules with the tag "pets" are synchronised.',
+  )
+  expect(changes).toEqual([])
+  expect(await stored()).toEqual(before)
+})
+
 const numbered = (count: number) => Array.from({ length: count }, (_, at) => ({ value: `word${String(at + 1)}` }))
 
 test("only rules that differ by value and tag are changed, and the difference is returned", async () => {

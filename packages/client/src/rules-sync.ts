@@ -22,6 +22,11 @@ export interface DesiredRule {
 export interface RuleSyncOptions {
   /** Finds the difference and validates the new rules on the server, but changes nothing. */
   readonly dryRun?: boolean
+  /**
+   * Only rules with this tag are compared and changed, so that programs that share an app keep off each other's rules. Desired
+   * rules get the tag.
+   */
+  readonly tag?: string | undefined
   /** Ends the sync between two requests, with a `RuleSyncError` when something was changed before, else with its reason. */
   readonly signal?: AbortSignal | undefined
 }
@@ -42,8 +47,20 @@ export class RuleSyncError extends ApiError {
   readonly done: RuleDifference
 
   constructor(error: ApiError, done: RuleDifference) {
-    const { kind, status, type, title, detail, errors, details, body, retryAfterMs, isRefused } = error
-    const fields = { kind, status, type, title, detail, errors, details, body, retryAfterMs, isRefused, cause: error }
+    const { kind, status, type, title, detail, errors, details, body, retryAfterMs, isUnreachable } = error
+    const fields = {
+      kind,
+      status,
+      type,
+      title,
+      detail,
+      errors,
+      details,
+      body,
+      retryAfterMs,
+      isUnreachable,
+      cause: error,
+    }
     super(fields, error.message)
     this.done = done
   }
@@ -64,16 +81,20 @@ export interface RuleRequests {
 const batchMax = 100
 
 /**
- * Makes the app's rules these. Returns what it changed, or with `dryRun` would change. Throws `TypeError` for a list
- * with a value twice, and `RuleSyncError` when something is refused or fails.
+ * Makes the app's rules these; with `tag` those that have it. Returns what it changed, or with `dryRun` would change. Throws
+ * `TypeError` for a list with a value twice or with another tag, and `RuleSyncError` when something is refused or fails.
  */
 export async function syncRules(
   requests: RuleRequests,
-  desired: readonly DesiredRule[],
-  { dryRun = false, signal }: RuleSyncOptions = {},
+  listed: readonly DesiredRule[],
+  { dryRun = false, tag: scope, signal }: RuleSyncOptions = {},
 ): Promise<RuleDifference> {
+  const desired = scope === undefined ? listed : withTag(listed, scope)
   const wanted = byValue(desired)
-  const found = await requests.list()
+  const all = await requests.list()
+  const found = scope === undefined ? all : all.filter(({ tag }) => tag === scope)
+  const others = all.filter(({ value, tag }) => scope !== undefined && tag !== scope && wanted.has(value))
+  if (others.length > 0) throw new RuleSyncError(ofOthers(others), { added: [], deleted: [], unchanged: 0 })
   const stored = new Map(found.map((rule) => [rule.value, rule]))
   const isRight = ({ value, tag }: DesiredRule): boolean => {
     const rule = stored.get(value)
@@ -128,6 +149,25 @@ function byValue(desired: readonly DesiredRule[]): ReadonlyMap<string, DesiredRu
   if (wanted.size === desired.length) return wanted
   const twice = desired.find((rule) => wanted.get(rule.value) !== rule)
   throw new TypeError(`The rule ${JSON.stringify(twice?.value)} is in the list twice.`)
+}
+
+function withTag(listed: readonly DesiredRule[], tag: string): readonly DesiredRule[] {
+  const other = listed.find((rule) => rule.tag !== undefined && rule.tag !== tag)
+  if (other === undefined) return listed.map(({ value }) => ({ value, tag }))
+  const rule = `The rule ${JSON.stringify(other.value)} has the tag ${JSON.stringify(other.tag)}`
+  throw new TypeError(`${rule}, and only rules with the tag ${JSON.stringify(tag)} are synchronised.`)
+}
+
+/** A server has each value once: rules with another tag are not this sync's to change. */
+function ofOthers(rules: readonly Rule[]): ApiError {
+  const errors = rules.map(({ id, value, tag = "" }) => ({
+    title: "DuplicateRule",
+    value,
+    id,
+    detail: `The app has the rule ${value} with ${tag === "" ? "no tag" : `the tag ${tag}`}.`,
+  }))
+  const detail = "Rules of the list exist with another tag, and only those with the given tag are changed."
+  return refusal(undefined, { title: "Rules of another tag", detail, errors })
 }
 
 function* batches<Item>(items: readonly Item[]): Generator<readonly Item[], void, void> {

@@ -42,6 +42,8 @@ export interface StreamOptions {
    * 100,000. If a server refuses that, calls `onGap` and continues without.
    */
   readonly heal?: boolean | undefined
+  /** Called when a connection is open: every match from then on is streamed. */
+  readonly onConnect?: (() => void) | undefined
   /** Called before each delay. */
   readonly onDisconnect?: ((disconnect: StreamDisconnect) => void) | undefined
   /** Called when matches between these times may be missing. */
@@ -77,7 +79,12 @@ export async function* streamLines<Body extends object = StreamedBody>(
     const query = queryFrom(options.query, begin)
     let error: ApiError | undefined
     try {
-      for await (const text of connectionLines(url, (ended) => connect(query, ended), signal, silenceMsMax)) {
+      const open = async (ended: AbortSignal): Promise<ReadableStream<Uint8Array>> => {
+        const body = await connect(query, ended)
+        options.onConnect?.()
+        return body
+      }
+      for await (const text of connectionLines(url, open, signal, silenceMsMax)) {
         failures = 0
         if (isComplete(begin, text, nowMs() - beganAtMs)) completeAtMs = nowMs()
         const line = text === "" ? undefined : lineOf<Body>(text)

@@ -5,9 +5,20 @@ import { resealSecrets, type Resealed } from "./control/reseal-secrets.ts"
 import { systemClock as clock } from "./runtime/clock.ts"
 import { ConfigError } from "./runtime/config-error.ts"
 import { armCrashPoint, crashPoint } from "./runtime/crash-points.ts"
+import { sourcePostureOf } from "./runtime/outbound/outbound-address.ts"
 import { systemRandom as random } from "./runtime/random.ts"
 import { createSecretBox } from "./runtime/secret-box.ts"
 import { createSnowflakes } from "./runtime/snowflakes.ts"
+import { checkSources, type ConfiguredSource } from "./sources/configured-sources.ts"
+import {
+  convertSample,
+  trySource,
+  type TriedRecord,
+  type TriedSource,
+  type TrySourceListener,
+  type TrySourceOptions,
+} from "./sources/try-source.ts"
+import type { ReaderDeps } from "./sources/source-kinds.ts"
 import { ensureDirectory, keyFile, lockFiles, refuseLostStore } from "./startup/data-directory.ts"
 import { adoptNextKey, masterKey, nextMasterKey } from "./startup/master-key.ts"
 import { startFault } from "./startup/start-fault.ts"
@@ -27,6 +38,44 @@ async function onStore<Result>(config: StoreSettings, work: (engine: StoreEngine
   return work(engine).catch((error: unknown) => {
     throw startFault(engine.place, error)
   })
+}
+
+/** The source of a name, as the settings list it, checked. Throws `ConfigError` when it is not there, or is not in order. */
+async function listedSource(config: Config, name: string): Promise<ConfiguredSource> {
+  const [source] = await checkSources(config.sources.filter((entry) => entry.name === name))
+  if (source !== undefined) return source
+  const names = config.sources.map((entry) => entry.name)
+  const known = names.length === 0 ? "it lists none" : `it lists ${names.join(", ")}`
+  throw new ConfigError(`The configuration has no source ${name}: ${known}.`)
+}
+
+/** Tries a source of the settings without a server: see `sources/try-source.ts`. Throws `ConfigError`. */
+export async function tryListedSource(
+  config: Config,
+  name: string,
+  options: Omit<TrySourceOptions, keyof ReaderDeps>,
+  listener: TrySourceListener,
+): Promise<TriedSource> {
+  const source = await listedSource(config, name)
+  return trySource(
+    source,
+    { ...options, clock, posture: sourcePostureOf(config), postBytesMax: config.postBytesMax },
+    listener,
+  )
+}
+
+/** Converts a sample as a source of the settings would. Throws `ConfigError`, also for a source that converts nothing. */
+export async function convertListedSample(
+  config: Config,
+  name: string,
+  sample: string,
+): Promise<readonly TriedRecord[]> {
+  const source = await listedSource(config, name)
+  const { converter, mapping } = source
+  if (converter === undefined) {
+    throw new ConfigError(`The messages of the source ${name}, of the type ${source.type}, are envelopes as they are.`)
+  }
+  return convertSample({ converter, mapping }, sample)
 }
 
 /** The settings of a store that is opened with its key. */

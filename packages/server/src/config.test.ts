@@ -99,7 +99,8 @@ test.each([
   [{ env: { SLUICE_LOG_LEVEL: "loud" } }, 'logLevel "loud" (from SLUICE_LOG_LEVEL) must be one of silent,'],
   [{ env: { SLUICE_HOST: "" } }, 'host "" (from SLUICE_HOST) must not be empty.'],
   [{ env: { SLUICE_MASTER_KEY: "secret" } }, "masterKey (from SLUICE_MASTER_KEY) must be 64 hexadecimal digits."],
-  [{ env: { SLUICE_PROT: "1" } }, "The environment has an unknown setting SLUICE_PROT. Known are: SLUICE_HOST,"],
+  [{ env: { SLUICE_PROT: "1" } }, "The environment has an unknown setting SLUICE_PROT. Did you mean SLUICE_PORT?"],
+  [{ env: { SLUICE_SOMETHING_ELSE: "1" } }, "SLUICE_SOMETHING_ELSE. `sluice serve --print-config` lists all settings."],
   [{ flags: { "embeddings-url": "127.0.0.1:11434" } }, "(from --embeddings-url) must be an http or https URL."],
   [{ flags: { "embeddings-url": "file:///v1" } }, "must be an http or https URL."],
   [
@@ -129,7 +130,7 @@ test.each([
 })
 
 test.each([
-  ["prot: 1", 'has an unknown setting "prot". Known are: host,'],
+  ["prot: 1", 'has an unknown setting "prot". Did you mean port?'],
   ["host:", 'The setting "host" of the config file'],
   ["data: [a, b]", "is a list or an object, and must be text or a number."],
   ["- port", "must hold an object of settings."],
@@ -150,7 +151,11 @@ const faultsBesideSecrets: readonly (readonly [what: string, content: string, sa
   ["a list of secrets", "masterKey: [s3cret]", "is a list or an object"],
   ["an object of secrets", '{"embeddingsKey": {"key": "s3cret"}}', "is a list or an object"],
   ["a number", '{"masterKey": 1234567890123}', "masterKey (from"],
-  ["a secret where a name should be", "s3cret: 1", "has an unknown setting. Known are"],
+  [
+    "a secret where a name should be",
+    "s3cret: 1",
+    "has an unknown setting. `sluice serve --print-config` lists all settings.",
+  ],
   ["no names at all", "s3cret", "must hold an object of settings"],
   ["a key in a wrong address", "embeddingsUrl: 'ftp://h/v1?api_key=s3cret'", "ftp://h/v1?********"],
   ["an address in a wrong place", "port: 'https://me:s3cret@h:1?key=s3cret#s3cret'", "https://********@h:1?********"],
@@ -222,7 +227,7 @@ test("a database in addition to a data directory is refused, and an empty SLUICE
 })
 
 test("a missing file is refused by name", () => {
-  expect(() => load({ flags: { config: file } })).toThrow(`The config file ${file} cannot be read`)
+  expect(() => load({ flags: { config: file } })).toThrow(`There is no config file ${file}.`)
 })
 
 test("no secret has a flag", () => {

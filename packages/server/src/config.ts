@@ -12,6 +12,7 @@ import { isIP } from "node:net"
 import { availableParallelism } from "node:os"
 import type * as Yaml from "yaml"
 import { appFigures, bodyBytesMax, limitProfiles, parseRequestBounds, type LimitProfile } from "@sluice/api/limits"
+import { nearest } from "@sluice/rules/near-miss"
 import { parseAllowedDestinations, type AllowedDestinations } from "./runtime/outbound/allowed-destinations.ts"
 import { ConfigError } from "./runtime/config-error.ts"
 import { databaseServersIn } from "./runtime/database-url.ts"
@@ -21,7 +22,25 @@ import { subjectMatches } from "./runtime/nats-subjects.ts"
 /** Strictness of the server: `dev` trusts its machine, `serve` trusts no one. */
 export type Posture = "dev" | "serve"
 
+const logFormats = ["auto", "json", "text"] as const
+
 const logLevels = ["silent", "fatal", "error", "warn", "info", "debug"] as const
+
+/** A source of posts as the config file lists it. Its kind of source checks the members. */
+export interface ListedSource {
+  /** Unique among all sources. */
+  readonly name: string
+  readonly type: string
+  /** All members, `name` and `type` included. */
+  readonly members: Readonly<Record<string, unknown>>
+  /** The place of the entry, for messages: a file and a line, or a flag. */
+  readonly place: string
+}
+
+/** A listed source, and the environment, in which its members may name variables with secrets. */
+interface SourceEntry extends ListedSource {
+  readonly env: Readonly<Record<string, string | undefined>>
+}
 
 /** The sources of settings. Flags and variables are text; a file may hold numbers. */
 export interface ConfigSources {
@@ -30,6 +49,10 @@ export interface ConfigSources {
   readonly flags?: Readonly<Record<string, string | undefined>>
   /** The process's environment unless given. */
   readonly env?: Readonly<Record<string, string | undefined>>
+  /** Sources of posts in addition to those of the config file. */
+  readonly sources?: readonly ListedSource[]
+  /** Values in place of the usual defaults, by flag name. */
+  readonly defaults?: Readonly<Record<string, string>>
 }
 
 /** A parsed value, which prints as it would be written. */
@@ -91,6 +114,17 @@ const natsPlainSubject = textLike(
   "must be a subject without * and >, such as sluice.dead_letters.",
 )
 
+/** Origins without spaces between them, or `*`. Source: RFC 6454, 6.2. */
+function corsOriginList(text: string): string {
+  if (text.trim() === "*") return "*"
+  const origins = text.split(",").map((one) => one.trim())
+  const wrong = origins.find((one) => URL.parse(one)?.origin !== one)
+  if (wrong === undefined) return origins.join(",")
+  throw new Error(
+    `must be origins such as https://app.example.com, separated by commas, or *; ${JSON.stringify(wrong)} is none.`,
+  )
+}
+
 /** Every setting, once: `Config`, the flags, the variables and the help follow from this table. */
 const table = {
   host: { parse: nonEmpty, defaultValue: "127.0.0.1", help: "Address to listen on." },
@@ -127,6 +161,11 @@ const table = {
     parse: oneOf(logLevels),
     defaultValue: (posture) => (posture === "dev" ? "warn" : "info"),
     help: `Least level of log lines: ${logLevels.join(", ")}.`,
+  },
+  logFormat: {
+    parse: oneOf(logFormats),
+    defaultValue: "auto",
+    help: "Form of log lines: json, text for people, or auto, which is text on a terminal and JSON elsewhere.",
   },
   cacheMegabytes: wholeNumber(
     [8, 65_536],
@@ -246,6 +285,18 @@ const table = {
       "Destinations of webhooks in addition to public addresses, over http too: networks, names and ports, separated by " +
       "commas, such as 10.0.0.0/8:8080, *.svc.cluster.local.",
   },
+  sourceAllow: {
+    parse: parseAllowedDestinations,
+    help:
+      "Addresses of sources of posts in addition to public ones, over http and ws too: networks, names and ports, " +
+      "separated by commas, such as 10.0.0.0/8:8080, feed.lan.",
+  },
+  corsOrigins: {
+    parse: corsOriginList,
+    help:
+      "Origins of web pages whose programs may call the API, separated by commas, such as https://app.example.com, or *; " +
+      "none by default.",
+  },
   connectionsMax: wholeNumber([10, 1_000_000], 10_000, "Most connections at a time; one more is closed at once."),
   streamConnectionsPerAppMax: wholeNumber([1, 100_000], byProfile("connections"), "Most stream connections of an app."),
   streamConnectionsOver: {
@@ -321,6 +372,8 @@ export type Config = { readonly [Name in Exclude<SettingName, OptionalName>]: Va
   readonly [Name in OptionalName]?: ValueOf<Name>
 } & {
   readonly posture: Posture
+  /** In the order in which they are listed. */
+  readonly sources: readonly SourceEntry[]
   /** The point at which a test has the process killed. Read from the environment only. */
   readonly crashPoint?: string
 }
@@ -342,14 +395,15 @@ export function loadConfig(sources: ConfigSources): Config {
 
 /** Every setting with its value and its source, one per line, secrets masked: for `--print-config`. */
 export function printConfig(sources: ConfigSources): string {
-  return resolve(sources)
-    .resolved.map(({ name, value, source }) => {
-      const { isSecret, isUrl } = settings[name]
-      const text = String(value ?? "(none)")
-      const shown = isUrl === true ? withoutCredentials(text) : text
-      return `${name} = ${isSecret === true && value !== undefined ? mask : shown}  # ${source}`
-    })
-    .join("\n")
+  const { resolved, config } = resolve(sources)
+  const listed = config.sources.map(({ name, type, place }) => `source ${name} = ${type}  # ${place}`)
+  const lines = resolved.map(({ name, value, source }) => {
+    const { isSecret, isUrl } = settings[name]
+    const text = String(value ?? "(none)")
+    const shown = isUrl === true ? withoutCredentials(text) : text
+    return `${name} = ${isSecret === true && value !== undefined ? mask : shown}  # ${source}`
+  })
+  return [...lines, ...listed].join("\n")
 }
 
 /** A setting's value, and where it came from. */
@@ -359,20 +413,22 @@ interface ResolvedSetting {
   readonly source: string
 }
 
-function resolve({ posture, flags = {}, env = process.env }: ConfigSources): {
+function resolve({ posture, flags = {}, env = process.env, sources: added = [], defaults = {} }: ConfigSources): {
   config: Config
   resolved: readonly ResolvedSetting[]
 } {
   refuseUnknownVariables(env)
   const file = flags.config ?? env.SLUICE_CONFIG
-  const fromFile = file === undefined ? new Map<string, string>() : readConfigFile(file)
-  const sources = { posture, flags, env, file, fromFile }
+  const { settings: fromFile, listed } =
+    file === undefined ? { settings: new Map<string, string>(), listed: [] } : readConfigFile(file)
+  const sources = { posture, flags, env, file, fromFile, defaults }
   const profile = resolveSetting("limits", sources, "none").value as LimitProfile
   const resolved = settingNames.map((name) => resolveSetting(name, sources, profile))
   const { SLUICE_CRASH_POINT: crashPoint } = env
   const values = resolved.filter(({ value }) => value !== undefined).map(({ name, value }) => [name, value])
   const config = Object.freeze({
     posture,
+    sources: distinctSources([...listed, ...added]).map((entry) => ({ ...entry, env })),
     ...Object.fromEntries(values),
     ...(crashPoint !== undefined && { crashPoint }),
   }) as unknown as Config
@@ -384,13 +440,13 @@ function resolve({ posture, flags = {}, env = process.env }: ConfigSources): {
 /** The value of one setting. `profile` decides the defaults that are by profile. */
 function resolveSetting(
   name: SettingName,
-  sources: Required<Pick<ConfigSources, "posture" | "flags" | "env">> & {
+  sources: Required<Pick<ConfigSources, "posture" | "flags" | "env" | "defaults">> & {
     readonly file: string | undefined
     readonly fromFile: ReadonlyMap<string, string>
   },
   profile: LimitProfile,
 ): ResolvedSetting {
-  const { posture, flags, env, file, fromFile } = sources
+  const { posture, flags, env, file, fromFile, defaults } = sources
   const [flag, variable] = [flagOf(name), variableOf(name)]
   for (const [text, source] of [
     [flags[flag], `--${flag}`],
@@ -401,6 +457,8 @@ function resolveSetting(
     if (text === "" && source === variable && settings[name].mayBeEmpty === true) continue
     return { name, value: parsed(name, text, source), source }
   }
+  const given = defaults[flag]
+  if (given !== undefined) return { name, value: parsed(name, given, "default"), source: "default" }
   const { defaultValue } = settings[name]
   const value = typeof defaultValue === "function" ? defaultValue(posture, profile) : defaultValue
   return { name, value, source: "default" }
@@ -495,12 +553,20 @@ const otherVariables = [
   "SLUICE_CONFIG",
   "SLUICE_URL",
   "SLUICE_TOKEN",
+  "SLUICE_CONTEXT",
+  "SLUICE_CONSUMER_SECRET",
+  "SLUICE_CLIENT_SECRET",
+  "SLUICE_OPERATOR_TOKEN",
+  "SLUICE_EXEC",
   "SLUICE_NEW_MASTER_KEY",
   "SLUICE_SHARED",
   "SLUICE_CRASH_POINT",
   "SLUICE_FAULT_ROUNDS",
   "SLUICE_FAULT_SEED",
   "SLUICE_TEST_STORE",
+  "SLUICE_TEST_BUNDLE",
+  "SLUICE_TEST_EXTENT",
+  "SLUICE_TEST_RETRIES",
 ]
 
 /** A misspelt variable would silently have no effect. */
@@ -508,52 +574,124 @@ function refuseUnknownVariables(env: Readonly<Record<string, string | undefined>
   const known = new Set([...otherVariables, ...settingNames.map(variableOf)])
   const unknown = Object.keys(env).find((variable) => variable.startsWith("SLUICE_") && !known.has(variable))
   if (unknown !== undefined) {
-    const settingsList = settingNames.map(variableOf).join(", ")
-    throw new ConfigError(`The environment has an unknown setting ${unknown}. Known are: ${settingsList}.`)
+    throw new ConfigError(`The environment has an unknown setting ${unknown}. ${settingMeant(unknown, known)}`)
   }
 }
 
-/** The file's settings as text, by name. JSON is YAML, so one reader serves both. */
-function readConfigFile(file: string): ReadonlyMap<string, string> {
+function settingMeant(unknown: string, known: Iterable<string>): string {
+  const near = nearest(unknown, known)
+  return near === undefined ? "`sluice serve --print-config` lists all settings." : `Did you mean ${near}?`
+}
+
+/** The name under which a config file lists its sources of posts. */
+const sourcesName = "sources"
+
+/** A config file as it was read. */
+interface ConfigFile {
+  /** Its settings as text, by name. */
+  readonly settings: ReadonlyMap<string, string>
+  readonly listed: readonly ListedSource[]
+}
+
+/** Reads a config file. JSON is YAML, so one reader serves both. */
+function readConfigFile(file: string): ConfigFile {
   let text: string
   try {
     text = readFileSync(file, "utf8")
   } catch (error) {
-    throw new ConfigError(`The config file ${file} cannot be read: ${(error as Error).message}`, {
-      cause: error,
-    })
+    const { code, message } = error as NodeJS.ErrnoException
+    const fault =
+      code === "ENOENT" ? `There is no config file ${file}.` : `The config file ${file} cannot be read: ${message}`
+    throw new ConfigError(fault, { cause: error })
   }
-  const content = parsedFile(file, text)
+  const { content, lineOfSource } = parsedFile(file, text)
   if (typeof content !== "object" || content === null || Array.isArray(content)) {
     throw new ConfigError(`The config file ${file} must hold an object of settings.`)
   }
-  const unknown = Object.keys(content).find((key) => !settingNames.some((name) => name === key))
+  const { [sourcesName]: list, ...own } = content as Readonly<Record<string, unknown>>
+  const unknown = Object.keys(own).find((key) => !settingNames.some((name) => name === key))
   if (unknown !== undefined) {
     // Text that is not spelled like a name may be a misplaced value.
     const shown = /^[A-Za-z_-]{1,40}$/.test(unknown) ? ` "${unknown}"` : ""
+    const hint = settingMeant(unknown, [...settingNames, sourcesName])
+    throw new ConfigError(`The config file ${file} has an unknown setting${shown}. ${hint}`)
+  }
+  return {
+    settings: new Map(Object.entries(own).map(([name, value]) => [name, settingText(file, name, value)])),
+    listed: sourceEntries(list, (index) => `${file}, line ${lineOfSource(index)}`, file),
+  }
+}
+
+/** The sources that a config file lists. */
+function sourceEntries(list: unknown, placeOf: (index: number) => string, file: string): readonly ListedSource[] {
+  if (list === undefined || list === null) return []
+  if (!Array.isArray(list)) {
     throw new ConfigError(
-      `The config file ${file} has an unknown setting${shown}. Known are: ${settingNames.join(", ")}.`,
+      `"${sourcesName}" of the config file ${file} must be a list of sources, each with a name and a type.`,
     )
   }
-  return new Map(Object.entries(content).map(([name, value]) => [name, settingText(file, name, value)]))
+  return list.map((members: unknown, index) => {
+    const place = placeOf(index)
+    if (typeof members !== "object" || members === null || Array.isArray(members)) {
+      throw new ConfigError(`The source in ${place} must be an object with a name, a type and its settings.`)
+    }
+    const { name, type } = members as Readonly<Record<string, unknown>>
+    for (const [member, value] of Object.entries({ name, type })) {
+      if (typeof value === "string" && value !== "") continue
+      throw new ConfigError(`The source in ${place} has no ${member}, which must be text.`)
+    }
+    return { name: String(name), type: String(type), members: members as ListedSource["members"], place }
+  })
+}
+
+/** Refuses two sources of one name: their positions would be one. */
+function distinctSources(entries: readonly ListedSource[]): readonly ListedSource[] {
+  const places = new Map<string, string>()
+  for (const { name, place } of entries) {
+    const other = places.get(name)
+    if (other !== undefined) throw new ConfigError(`The sources in ${other} and in ${place} have one name, ${name}.`)
+    places.set(name, place)
+  }
+  return entries
 }
 
 /**
  * Parses the file. An error names the line, the column and the kind of the fault only: the parser's message repeats the
  * line, which may hold a secret. The parser's error does so too, so it is not kept as the cause.
  */
-function parsedFile(file: string, text: string): unknown {
+function parsedFile(
+  file: string,
+  text: string,
+): { readonly content: unknown; readonly lineOfSource: (index: number) => number } {
   // Loaded with the first file: most starts have none.
-  const { parse, YAMLParseError } = createRequire(import.meta.url)("yaml") as typeof Yaml
+  const { parseDocument, LineCounter, isCollection } = createRequire(import.meta.url)("yaml") as typeof Yaml
+  const lineCounter = new LineCounter()
+  // Warnings would repeat the line, too.
+  const document = parseDocument(text, { logLevel: "error", lineCounter })
+  const [error] = document.errors
+  if (error !== undefined) throw notYaml(file, error.code, error.linePos?.[0])
+  let content: unknown
   try {
-    // Warnings would repeat the line, too.
-    return parse(text, { logLevel: "error" })
-  } catch (error) {
-    const { code, linePos: [start] = [] } = error instanceof YAMLParseError ? error : {}
-    const place = start === undefined ? "" : ` at line ${start.line}, column ${start.col}`
-    const kind = code === undefined ? "" : ` (${code})`
-    throw new ConfigError(`The config file ${file} cannot be read: it is not YAML or JSON${place}${kind}.`)
+    content = document.toJS()
+  } catch {
+    // Aliases that would grow beyond all bounds.
+    throw notYaml(file)
   }
+  return {
+    content,
+    lineOfSource(index) {
+      const list = document.get(sourcesName)
+      const node: unknown = isCollection(list) ? list.items[index] : undefined
+      const [start] = (node as { readonly range?: readonly number[] } | undefined)?.range ?? []
+      return start === undefined ? 1 : lineCounter.linePos(start).line
+    },
+  }
+}
+
+function notYaml(file: string, code?: string, start?: { readonly line: number; readonly col: number }): ConfigError {
+  const place = start === undefined ? "" : ` at line ${start.line}, column ${start.col}`
+  const kind = code === undefined ? "" : ` (${code})`
+  return new ConfigError(`The config file ${file} cannot be read: it is not YAML or JSON${place}${kind}.`)
 }
 
 /** Converts a value of the file to the text that a flag would have. */

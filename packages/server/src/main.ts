@@ -1,5 +1,6 @@
 /** Configuration → store → stages → HTTP: what a server is, from its start to its end. The stages: `stages.ts`. */
 import { consolePath, paths } from "@sluice/api"
+import type { RuleOptions } from "@sluice/rules"
 import type { Config } from "./config.ts"
 import { ConfigError } from "./runtime/config-error.ts"
 import { Activity } from "./control/activity.ts"
@@ -11,31 +12,38 @@ import { createBackfillSearches } from "./delivery/replays/backfill-searches.ts"
 import { createRuleTestQueue } from "./control/rule-tests/rule-test-queue.ts"
 import { diskRoom, lockFiles } from "./startup/data-directory.ts"
 import { ConnectionTracker } from "./http/connections/connection-tracker.ts"
+import { corsOriginsOf } from "./http/cors.ts"
 import { intakeThrough } from "./ingest/intake.ts"
 import { systemClock, type Clock } from "./runtime/clock.ts"
 import { armCrashPoint, crashPoint } from "./runtime/crash-points.ts"
-import { createEmbeddings } from "./runtime/embeddings.ts"
+import { createEmbeddings, type Embeddings, type EmbeddingsEndpoint } from "./runtime/embeddings.ts"
 import type { Events } from "./runtime/events/events.ts"
 import { FairRounds } from "./runtime/fair-rounds.ts"
 import { recordEvents, type Metrics } from "./runtime/events/recorded-events.ts"
 import { boundHeapGrowth } from "./runtime/heap-growth.ts"
 import { logBytesMax, openLogDestination } from "./runtime/events/log-destination.ts"
+import type { MovableClock } from "./runtime/movable-clock.ts"
 import { createOutbound, type Outbound } from "./runtime/outbound/outbound.ts"
 import { outboundPostureOf } from "./runtime/outbound/outbound-address.ts"
 import { systemRandom as random } from "./runtime/random.ts"
 import { createSnowflakes } from "./runtime/snowflakes.ts"
+import { createSources, type ConfiguredSource } from "./sources/configured-sources.ts"
+import { createNeverMatching } from "./conversion/never-matching-clauses.ts"
+import { createSourceControl, type SourceControlDeps } from "./sources/source-control.ts"
 import { noSearches, startSearches } from "./search/searches.ts"
 import { createReadiness, Failures } from "./control/readiness.ts"
+import { engineAt } from "./startup/engine-at.ts"
 import { startFault } from "./startup/start-fault.ts"
-import type { ServedStore, StoreAccess, StoreEngine } from "./store/engine.ts"
+import type { ServedStore, ServeSettings, StoreAccess, StoreEngine } from "./store/engine.ts"
 import { storeEngineOf } from "./store/open.ts"
 import type { Store } from "./store/store.ts"
+import type { Source, SourcesDeps } from "./sources/source.ts"
 import { storeKeyOf } from "./startup/store-key.ts"
 import {
   createControl,
   createDeliveries,
   createQueries,
-  createSource,
+  checkedSources,
   createStreams,
   createTrouble,
   drainMsMax,
@@ -43,6 +51,7 @@ import {
   loadThreads,
   ruleOptionsOf,
   runUpkeep,
+  sourceDepsOf,
   serverLimitsOf,
   startThreads,
 } from "./stages.ts"
@@ -80,6 +89,12 @@ export interface StartOptions {
   readonly isNew?: boolean
   /** Directory of the built console; without it the server has no console. */
   readonly consoleDirectory?: string | undefined
+  /** Makes sources of posts in addition to those of the settings. */
+  readonly moreSources?: (deps: SourcesDeps) => readonly Source[]
+  /** The text of each line of the log, in place of its JSON; both have a line end. Empty: nothing is written. */
+  readonly logLine?: ((json: string) => string) | undefined
+  /** Time that its owner moves, in place of the machine's. Delivery threads would have the machine's: set none. */
+  readonly clock?: MovableClock
 }
 
 /**
@@ -90,22 +105,25 @@ export async function startServer(
   config: Config,
   { engine = storeEngineOf(config), ...options }: StartOptions & { readonly engine?: StoreEngine } = {},
 ): Promise<RunningServer> {
-  return start(config, options, engine).catch((error: unknown) => {
+  const { clock } = options
+  return start(config, options, clock ? engineAt(clock, engine) : engine).catch((error: unknown) => {
     throw startFault(engine.place, error)
   })
 }
 
 async function start(
   config: Config,
-  { isNew = false, consoleDirectory }: StartOptions,
+  { isNew = false, consoleDirectory, moreSources, logLine, clock: movable }: StartOptions,
   engine: StoreEngine,
 ): Promise<RunningServer> {
   boundHeapGrowth()
+  const configured = await checkedSources(config)
   await using resources = new AsyncDisposableStack()
-  const { metrics, failures, ...recorded } = openEvents(config, resources)
+  const { metrics, failures, ...recorded } = openEvents(config, logLine, resources)
   armCrashPoint(config.crashPoint)
   const lockLost = holdLock(engine, isNew, resources)
-  const { served, threads, createHttpServer, rounds } = await loadAtOnce(config, engine, recorded.events, resources)
+  const starting = { events: recorded.events, configured }
+  const { served, threads, createHttpServer, rounds } = await loadAtOnce(config, engine, starting, resources)
   const { store, clock, leases, processNumber, sharedLimits, sharedLinkStates } = served
   const limiting = createLimits(config, served, recorded.events, resources)
   const { activity, events } = await observed(limiting.usage.observe(recorded.events), { store, clock })
@@ -113,14 +131,12 @@ async function start(
   crashPoint("in-recovery")
   const endpoint = embeddingsEndpoint(config)
   const intake = intakeThrough(threads.intakeThreads, events)
-  const source = await createSource(config, { intake, clock, events })
-
-  const outbound = openOutbound(config, resources)
-  const embeddings = endpoint && createEmbeddings({ ...endpoint, clock })
-  resources.defer(async () => embeddings?.close())
+  const outbound = openOutbound(config, movable, resources)
+  const embeddings = endpoint && openEmbeddings(endpoint, clock, resources)
   const snowflakes = createSnowflakes(clock, random, { after: await store.lastId(), processNumber })
   const shared = { clock, random, events }
   const base = { ...shared, store, leases, sharedLimits, sharedLinkStates, snowflakes, secretBox, outbound }
+  const sources = await createSources(configured, sourceDepsOf(config, { ...base, intake }), moreSources)
   const apps = createApps(base)
   const sessions = createSessions({ ...base, apps })
   const closing = new AbortController()
@@ -145,12 +161,13 @@ async function start(
     consoleDirectory,
     ...httpSettings(config, engine),
     ...control,
-    ...createQueries(config, { ...base, intake, searches: searching ?? noSearches }, trouble?.troubles),
+    ...createQueries(config, { ...base, intake, sources, searches: searching ?? noSearches }, trouble?.troubles),
     troubles: trouble?.troubles,
     webhookLinks: deliveries.webhookLinks,
     streamConnections,
     ruleTestQueue,
     intake,
+    ...sourceViews({ ...base, sources, intake }, ruleOptions),
     ...shared,
     metrics,
     connections,
@@ -171,13 +188,11 @@ async function start(
     runUpkeep(base, { retention, deletions: control.deletions, usage: limiting.usage }, signal),
     control.webhookRegistry.runSchedule(signal),
     readiness.run(signal),
-    source?.run(signal),
+    sources.run(signal),
     activity.run(signal, (error) => events.failed({ where: "overview", error })),
   ])
-  const failed = firstFailure(
-    [served.failed, threadFailed, ...(searching ? [searching.failed] : []), lockLost, work],
-    events,
-  )
+  const parts = [served.failed, threadFailed, ...(searching ? [searching.failed] : []), lockLost, work]
+  const failed = firstFailure(parts, events)
   events.serverReady({ url, posture: config.posture })
 
   const running = resources.move()
@@ -200,6 +215,14 @@ async function start(
   }
 }
 
+/** The operators' views of the sources: their control, and the rules that none of them can match. */
+function sourceViews(deps: SourceControlDeps, ruleOptions: RuleOptions) {
+  return {
+    sourceControl: createSourceControl(deps),
+    neverMatching: createNeverMatching(deps.sources.configured, ruleOptions),
+  }
+}
+
 /** Rejects, and reports it, when one of them does; else stays pending. */
 function firstFailure(parts: readonly Promise<unknown>[], events: Events): Promise<never> {
   const pending = new Promise<never>(() => undefined)
@@ -219,6 +242,7 @@ function httpSettings(config: Config, { files }: StoreEngine) {
     servesMetrics: config.metricsPort === undefined,
     metricsToken: config.metricsToken,
     appTokensMayIngest: config.posture === "dev",
+    corsOrigins: config.corsOrigins === undefined ? undefined : corsOriginsOf(config.corsOrigins),
     requestMsMax: config.requestSecondsMax * secondMs,
     drainMsMax,
   }
@@ -244,18 +268,25 @@ async function observed(events: Events, from: { readonly store: Store; readonly 
   return { activity, events: activity.observe(events) }
 }
 
-function openEvents(config: Config, resources: AsyncDisposableStack) {
-  const log = resources.use(openLogDestination(2, { bytesMax: logBytesMax, clock: systemClock }))
+function openEvents(config: Config, logLine: StartOptions["logLine"], resources: AsyncDisposableStack) {
   // Logs go to standard error: standard output is for data.
+  const opened = resources.use(openLogDestination(2, { bytesMax: logBytesMax, clock: systemClock }))
+  const log = logLine === undefined ? opened : { ...opened, write: (json: string) => opened.write(logLine(json)) }
   const failures = new Failures(systemClock)
   const { events, metrics } = recordEvents(log, config.logLevel, systemClock)
   return { metrics, failures, events: failures.observe(events) }
 }
 
-function openOutbound(config: Config, resources: AsyncDisposableStack): Outbound {
+function openOutbound(config: Config, movable: MovableClock | undefined, resources: AsyncDisposableStack): Outbound {
   const outbound = createOutbound(outboundPostureOf(config))
   resources.defer(() => outbound.close())
-  return outbound
+  return movable ? { ...outbound, send: (request) => movable.counted(outbound.send(request)) } : outbound
+}
+
+function openEmbeddings(endpoint: EmbeddingsEndpoint, clock: Clock, resources: AsyncDisposableStack): Embeddings {
+  const embeddings = createEmbeddings({ ...endpoint, clock })
+  resources.defer(() => embeddings.close())
+  return embeddings
 }
 
 /** Locks the store. The promise rejects when another process has taken the lock, and stays pending otherwise. */
@@ -281,11 +312,15 @@ function lockStore(
 async function loadAtOnce(
   config: Config,
   engine: StoreEngine,
-  events: Pick<Events, "failed" | "databaseWarned">,
+  {
+    events,
+    configured,
+  }: { readonly events: Pick<Events, "failed" | "databaseWarned">; readonly configured: readonly ConfiguredSource[] },
   resources: AsyncDisposableStack,
 ) {
   const rounds = new FairRounds(systemClock)
-  const serving = serveStore(config, engine, { events, rounds })
+  const sources = configured.filter(({ isPositioned }) => isPositioned).map(({ name }) => name)
+  const serving = serveStore(config, engine, { events, rounds, sources })
   const threads = loadThreads(config, engine)
   const all = [...threads.intakeThreads, ...threads.deliveryThreads]
   for (const thread of all) resources.use(thread)
@@ -300,11 +335,14 @@ async function loadAtOnce(
 async function serveStore(
   { cacheMegabytes, crashPoint: armedCrashPoint }: Config,
   engine: StoreEngine,
-  { events, rounds }: { readonly events: Pick<Events, "failed" | "databaseWarned">; readonly rounds: FairRounds },
+  {
+    events,
+    ...more
+  }: { readonly events: Pick<Events, "failed" | "databaseWarned"> } & Pick<ServeSettings, "rounds" | "sources">,
 ): Promise<ServedStore> {
   const cacheBytes = cacheMegabytes * mebibyte
   const report = (where: string, error: unknown): void => events.failed({ where, error })
-  return engine.serve({ cacheBytes, crashPoint: armedCrashPoint, report, warn: events.databaseWarned, rounds })
+  return engine.serve({ cacheBytes, crashPoint: armedCrashPoint, report, warn: events.databaseWarned, ...more })
 }
 
 /** Most connections to the port of the metrics: a few scrapers, and room for those that stay open. Ours. */

@@ -18,16 +18,18 @@ import { createStreamConnections, type StreamConnections } from "./delivery/stre
 import { createWebhookLinks, type WebhookLinks } from "./delivery/links/webhook-links.ts"
 import { loadDeliveryThread, type DeliveryPolicy, type DeliveryThread } from "./delivery/threads/delivery-thread.ts"
 import { linksOfThreads } from "./delivery/threads/delivery-threads.ts"
+import type { InstanceNumbers } from "./conversion/foreign-ids.ts"
 import type { Intake } from "./ingest/intake.ts"
 import { loadIntakeThread, type IntakeThread } from "./ingest/intake-thread.ts"
 import { takeStoredUsers } from "./ingest/stored-users.ts"
 import { EmbeddingsMissing } from "./matching/rule-index.ts"
 import type { Clock } from "./runtime/clock.ts"
-import type { JetStreamDeps, Source } from "./sources/jetstream.ts"
+import { checkSources, type ConfiguredSource, type Sources } from "./sources/configured-sources.ts"
+import { acknowledged } from "./sources/source-kinds.ts"
 import type { Embeddings, EmbeddingsEndpoint } from "./runtime/embeddings.ts"
 import type { Events } from "./runtime/events/events.ts"
 import type { Outbound } from "./runtime/outbound/outbound.ts"
-import { outboundPostureOf } from "./runtime/outbound/outbound-address.ts"
+import { outboundPostureOf, sourcePostureOf } from "./runtime/outbound/outbound-address.ts"
 import type { Random } from "./runtime/random.ts"
 import type { SecretBox } from "./runtime/secret-box.ts"
 import type { Snowflakes } from "./runtime/snowflakes.ts"
@@ -219,9 +221,11 @@ export function createQueries(
     events,
     searches,
     intake,
+    sources,
   }: Pick<Base, "store" | "secretBox" | "snowflakes" | "clock" | "events"> & {
     readonly searches: Searches
     readonly intake: Intake
+    readonly sources: Pick<Sources, "configured">
   },
   troubles: Troubles | undefined,
 ) {
@@ -238,7 +242,7 @@ export function createQueries(
   return {
     pageTokens,
     heldPages,
-    storedPosts: createStoredPosts({ store, tokens: pageTokens }),
+    storedPosts: createStoredPosts({ store, tokens: pageTokens, instances: instancesOf(sources.configured) }),
     postsById,
     postWriter: createPostWriter({ store, postsById, intake, snowflakes, clock }),
     users,
@@ -254,6 +258,11 @@ export function createQueries(
   }
 }
 
+/** The instances of Mastodon that the sources read. */
+function instancesOf(configured: readonly ConfiguredSource[]): InstanceNumbers {
+  return new Map(configured.flatMap(({ instance }) => (instance ? [[instance.host, instance.number]] : [])))
+}
+
 export function ruleOptionsOf(config: Config, embeddings: Embeddings | undefined): RuleOptions {
   return {
     lengthMax: config.ruleCharactersMax,
@@ -262,13 +271,15 @@ export function ruleOptionsOf(config: Config, embeddings: Embeddings | undefined
   }
 }
 
-/** The broker that posts are taken from, if there is one. */
-export async function createSource(
-  config: Config,
-  deps: Omit<JetStreamDeps, "drainMsMax">,
-): Promise<Source | undefined> {
+/** The sources of posts, checked: those that are listed, and the one of the settings `nats…`, by the name `nats`. */
+export async function checkedSources(config: Config): Promise<readonly ConfiguredSource[]> {
+  const listed = await checkSources(config.sources)
   const { natsUrl, natsStream } = config
-  if (natsUrl === undefined || natsStream === undefined) return undefined
+  if (natsUrl === undefined || natsStream === undefined) return listed
+  const clash = config.sources.find(({ name }) => name === natsSourceName)
+  if (clash !== undefined) {
+    throw new ConfigError(`The source ${natsSourceName} (${clash.place}) has the name of the source of natsUrl.`)
+  }
   const settings = {
     servers: natsUrl.split(","),
     stream: natsStream,
@@ -280,8 +291,17 @@ export async function createSource(
     caFile: config.natsCa,
   }
   const { createJetStreamSource } = await import("./sources/jetstream.ts")
-  return createJetStreamSource(settings, { ...deps, drainMsMax })
+  const nats = acknowledged((deps) => createJetStreamSource(settings, deps))
+  return [{ name: natsSourceName, type: "nats", place: "natsUrl", ...nats }, ...listed]
 }
+
+/** Dependencies of the sources of a server. */
+export function sourceDepsOf<Deps>(config: Config, deps: Deps) {
+  return { ...deps, posture: sourcePostureOf(config), postBytesMax: config.postBytesMax, drainMsMax }
+}
+
+/** Name of the source of the settings `nats…`. */
+const natsSourceName = "nats"
 
 /** The threads that start with a server, in addition to the store's. */
 export interface ServerThreads {

@@ -27,7 +27,7 @@ export interface Surroundings {
 
 /** Starts the command in a process of its own. */
 export function start(args: readonly string[], { cwd, env = {} }: Surroundings = {}): ChildProcessWithoutNullStreams {
-  return spawn(process.execPath, [program, ...args], {
+  return spawn(process.execPath, [...program, ...args], {
     cwd: cwd ?? tmpdir(),
     env: cleanEnvironment(env),
     stdio: "pipe",

@@ -1,5 +1,8 @@
 /** The settings of the command from the environment. No other file of the package reads it. */
 
+import { homedir } from "node:os"
+import { isAbsolute, join } from "node:path"
+
 /** The settings of the command. */
 export interface Environment {
   /** `SLUICE_URL`: the URL of the server. Absent when unset or empty. */
@@ -10,8 +13,14 @@ export interface Environment {
   readonly consumerSecret: string | undefined
   /** `SLUICE_CLIENT_SECRET`: the app's client secret, for the same purpose. Absent when unset or empty. */
   readonly clientSecret: string | undefined
+  /** `SLUICE_CONTEXT`: the name of a server that `sluice login` has saved. Absent when unset or empty. */
+  readonly context: string | undefined
+  /** The directory of the user's files of this command. Source: XDG Base Directory Specification, which ignores relative paths. */
+  readonly userDirectory: string
   /** `SLUICE_DATA`: the data directory, which the server's configuration reads too. */
   readonly data: string | undefined
+  /** `npx` or `npm start` has started this process, and it is to end with it. */
+  readonly isOfNpm: boolean
   /** False under `NO_COLOR` and on a dumb terminal. Source: no-color.org. */
   readonly mayColour: boolean
   /** The terminal cannot redraw lines. */
@@ -27,15 +36,20 @@ export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): Env
     SLUICE_TOKEN: token,
     SLUICE_CONSUMER_SECRET: consumerSecret,
     SLUICE_CLIENT_SECRET: clientSecret,
+    SLUICE_CONTEXT: context,
     ...server
   } = variables
   const isDumbTerminal = variables["TERM"] === "dumb"
+  const configHome = variables["XDG_CONFIG_HOME"] ?? ""
   return {
     url: url === "" ? undefined : url,
     token: token === "" ? undefined : token,
     consumerSecret: consumerSecret === "" ? undefined : consumerSecret,
     clientSecret: clientSecret === "" ? undefined : clientSecret,
+    context: context === "" ? undefined : context,
+    userDirectory: join(isAbsolute(configHome) ? configHome : join(homedir(), ".config"), "sluice"),
     data: server["SLUICE_DATA"] === "" ? undefined : server["SLUICE_DATA"],
+    isOfNpm: variables["npm_command"] === "exec" || variables["npm_command"] === "start",
     mayColour: (variables["NO_COLOR"] ?? "") === "" && !isDumbTerminal,
     isDumbTerminal,
     server,

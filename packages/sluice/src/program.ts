@@ -1,19 +1,13 @@
 /**
  * The program: its command groups, error output and exit status.
  *
- * Exit status 0: success. 1: failure. 2: wrong usage. Standard error explains both.
+ * Exit status 0: success. 1: failure. 2: wrong usage. Standard error explains both. `sluice exec` has that of its command.
  */
 import { Command, CommanderError } from "commander"
 import packageJson from "../package.json" with { type: "json" }
-import { failureOf, messageOf } from "./process/failure.ts"
-import {
-  createTerminal,
-  messageText,
-  visibleLines,
-  type CommandContext,
-  type Streams,
-  type Terminal,
-} from "./terminal/terminal.ts"
+import { ExitStatus } from "./process/exit-status.ts"
+import { messageOf } from "./process/failure.ts"
+import { createTerminal, messageText, visibleLines, type CommandContext, type Streams } from "./terminal/terminal.ts"
 
 /** A command or command group of `sluice`. */
 interface Group {
@@ -31,6 +25,10 @@ const groups: Readonly<Record<string, Group>> = {
   serve: {
     description: "Start a production server: https webhooks at public addresses only",
     load: async () => (await import("./commands/serve.ts")).serveCommand,
+  },
+  exec: {
+    description: "Run a command, such as tests, with a private development server",
+    load: async () => (await import("./commands/exec.ts")).execCommand,
   },
   demo: {
     description: "Run a demonstration with sample posts on a temporary server",
@@ -61,6 +59,18 @@ const groups: Readonly<Record<string, Group>> = {
   "rotate-master-key": {
     description: "Encrypt all secrets with a new master key; revokes the tokens of apps; stop all servers first",
     load: async () => (await import("./commands/rotate-master-key.ts")).rotateMasterKeyCommand,
+  },
+  login: {
+    description: "Save a server and a token under a name, the context of later commands",
+    load: async () => (await import("./commands/login.ts")).loginCommand,
+  },
+  logout: {
+    description: "Delete a saved server and its token",
+    load: async () => (await import("./commands/login.ts")).logoutCommand,
+  },
+  use: {
+    description: "Choose one of the saved servers, or list them",
+    load: async () => (await import("./commands/use.ts")).useCommand,
   },
   app: {
     description: "Manage apps: each has its own rules, webhooks and links",
@@ -126,6 +136,10 @@ const groups: Readonly<Record<string, Group>> = {
     description: "Count the stored posts that a query matches, by hours, minutes or days",
     load: async () => (await import("./commands/counts.ts")).countsCommand,
   },
+  sources: {
+    description: "Show, test and steer the sources of posts of a server, as its operator",
+    load: async () => (await import("./commands/sources.ts")).sourcesCommands,
+  },
   usage: {
     description: "Print how many posts the app got, by day",
     load: async () => (await import("./commands/usage.ts")).usageCommand,
@@ -145,14 +159,14 @@ const allGroups: Readonly<Record<string, Group>> = {
 export async function runProgram(
   args: readonly string[],
   { environment, ...streams }: Streams & Pick<CommandContext, "environment">,
-): Promise<0 | 1 | 2> {
+): Promise<number> {
   const terminal = createTerminal(environment, streams)
   try {
     await parse(args, streams, { terminal, environment })
     await terminal.flushed()
     return 0
   } catch (error) {
-    return exitStatus(error, terminal)
+    return exitStatus(error, { terminal, environment })
   }
 }
 
@@ -206,12 +220,21 @@ async function parse(args: readonly string[], streams: Streams, context: Command
 }
 
 /** Prints the error, and returns the exit status. */
-async function exitStatus(error: unknown, { note, noteStyle }: Pick<Terminal, "note" | "noteStyle">): Promise<1 | 2> {
-  if (error instanceof CommanderError) return 2
-  note(`${noteStyle.bad("error:")} ${messageText(messageOf(error))}`)
-  const failure = await failureOf(error)
-  for (const hint of failure?.hints ?? []) note(hint === "" ? "" : `  ${messageText(hint)}`)
+async function exitStatus(error: unknown, { terminal, environment }: CommandContext): Promise<number> {
+  if (error instanceof CommanderError) {
+    // No short option is longer than a letter.
+    const value = /unknown option '(-[^-'][^']+)'/.exec(error.message)?.[1]
+    if (value !== undefined)
+      terminal.note(`A value that begins with - stands behind --, as in: -- '${messageText(value)}'`)
+    return 2
+  }
+  if (error instanceof ExitStatus) return error.status
+  // Loaded here, since `--help` never needs it.
+  const { commandFailure } = await import("./connection/used-connection.ts")
+  const failure = await commandFailure(error, environment)
+  terminal.note(`${terminal.noteStyle.bad("error:")} ${messageText(messageOf(failure ?? error))}`)
+  for (const hint of failure?.hints ?? []) terminal.note(hint === "" ? "" : `  ${messageText(hint)}`)
   // A bug: its report needs the stack.
-  if (failure === undefined && error instanceof Error) note(visibleLines(error.stack ?? ""))
-  return 1
+  if (failure === undefined && error instanceof Error) terminal.note(visibleLines(error.stack ?? ""))
+  return failure?.status ?? 1
 }

@@ -135,10 +135,10 @@ export const retries: readonly Mutant[] = [
   ),
   mutant(
     "Retry-After in seconds is read as milliseconds",
-    `${server}/delivery/sending/retry-after.ts#atMs`,
+    `${server}/runtime/outbound/retry-after.ts#atMs`,
     "nowMs + Number(trimmed) * 1000",
     "nowMs + Number(trimmed)",
-    `${server}/delivery/sending/retry-after.test.ts`,
+    `${server}/runtime/outbound/retry-after.test.ts`,
   ),
   mutant(
     "an endpoint is never found to be down",

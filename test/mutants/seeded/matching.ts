@@ -19,7 +19,7 @@ export const matching: readonly Mutant[] = [
   ),
   mutant(
     "memory is freed of posts that wait for their matches",
-    `${server}/ingest/accept-posts.ts#PostAcceptor.hasUnmatched`,
+    `${server}/ingest/post-matching.ts#PostMatching.hasUnmatched`,
     "return this.#read.length > 0 || this.#isMatching",
     "return this.#read.length > 0",
     `${server}/ingest/accept-posts.test.ts`,
@@ -255,6 +255,27 @@ export const matching: readonly Mutant[] = [
     'if (part.isRepostPrefix && name !== "mentions") continue',
     "if (part.isRepostPrefix) continue",
     `${rules}/meaning/evaluate.test.ts`,
+  ),
+  mutant(
+    "the text of a post of another network says whom it mentions",
+    `${rules}/post/post-parts.ts#PostParts.addMarks`,
+    'const isSearched = name !== "mentions" || !this.#post.isForeign',
+    "const isSearched = true",
+    `${rules}/meaning/evaluate.test.ts`,
+  ),
+  mutant(
+    "a search counts a mention in the text of a post of another network",
+    `${rules}/post/flag-keys.ts#addHasKeys`,
+    'if (!hasMentions && post.mode === "search" && !post.isForeign) addMentionInTexts(parts, sink)',
+    'if (!hasMentions && post.mode === "search") addMentionInTexts(parts, sink)',
+    `${rules}/meaning/evaluate.test.ts`,
+  ),
+  mutant(
+    "the strict dialect accepts the names of other networks",
+    `${rules}/language/usernames.ts#usernameAtStart`,
+    "(isStrict ? nameOfX : anyName)",
+    "anyName",
+    `${rules}/language/bad-rules.test.ts`,
   ),
   mutant(
     "a repost of a reply is a reply itself",

@@ -70,9 +70,9 @@ export const clients: readonly Mutant[] = [
   ),
   mutant(
     "posts that are not to be delivered are delivered",
-    `${server}/ingest/post-batches.ts#PostBatches.#append`,
-    "const appended = isAppended ? batch :",
-    "const appended = !isAppended ? batch :",
+    `${server}/ingest/post-batches.ts#PostBatches.#appendPosts`,
+    'matchUse.kind === "append" ? posts',
+    'matchUse.kind !== "append" ? posts',
     `${server}/http/routes/ingest.test.ts`,
   ),
   mutant(
@@ -334,9 +334,9 @@ export const pages: readonly Mutant[] = [
   ),
   mutant(
     "page tokens may be forged",
-    `${server}/paging/page-token.ts#read`,
-    "!timingSafeEqual(seal(scope, bytes.subarray(0, sealAt)), bytes.subarray(sealAt))",
-    "!timingSafeEqual(bytes.subarray(sealAt), bytes.subarray(sealAt))",
+    `${server}/paging/page-token.ts`,
+    "timingSafeEqual(seal(bytes.subarray(0, layout.sealAt)), bytes.subarray(layout.sealAt))",
+    "timingSafeEqual(bytes.subarray(layout.sealAt), bytes.subarray(layout.sealAt))",
     `${server}/paging/page-token.test.ts`,
   ),
   mutant(
@@ -363,7 +363,7 @@ export const pages: readonly Mutant[] = [
   mutant(
     "page tokens serve requests with other parameters",
     `${server}/paging/page-token.ts#read`,
-    "      if (!parametersHash(scope).equals(bytes.subarray(parametersAt, sealAt))) throw changed(scope, token)\n",
+    "      if (!parametersHash(scope).equals(given)) throw changed(scope, token)\n",
     "      void changed\n",
     `${server}/paging/page-token.test.ts`,
   ),

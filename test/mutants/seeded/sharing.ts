@@ -55,9 +55,9 @@ export const cluster: readonly Mutant[] = [
   ),
   mutant(
     "posts are matched again when they come again to PostgreSQL",
-    `${server}/store/cluster/nouns/match-logs.ts#accepted`,
-    "          batch.filter((_, index) => isNew[index]),\n",
-    "          batch,\n",
+    `${server}/store/cluster/nouns/match-logs.ts#appendWithin`,
+    "    batch.filter((_, index) => isNew[index]),\n",
+    "    batch,\n",
     `${server}/store/cluster/serving/cluster-store.test.ts`,
   ),
   mutant(

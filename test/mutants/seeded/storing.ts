@@ -61,16 +61,16 @@ export const durability: readonly Mutant[] = [
   ),
   mutant(
     "matches are not written in the transaction of their posts",
-    `${server}/store/embedded/nouns/match-logs.ts#append`,
-    "          insertMatch.run(app, seq, BigInt(post.id), atMs, rules, checksum)",
-    "          setTimeout(() => insertMatch.run(app, seq, BigInt(post.id), atMs, rules, checksum), 20)",
+    `${server}/store/embedded/nouns/match-logs.ts#prepareAppend`,
+    "        insertMatch.run(app, seq, BigInt(post.id), atMs, rules, checksum)",
+    "        setTimeout(() => insertMatch.run(app, seq, BigInt(post.id), atMs, rules, checksum), 20)",
     `${server}/store/embedded/serving/embedded-store.test.ts`,
   ),
   mutant(
     "a post that comes again counts again for its rules",
     `${server}/ingest/post-batches.ts#PostBatches.#append`,
-    "    for (const { matches } of accepted) ruleMatchCounts.note",
-    "    for (const { matches } of batch) ruleMatchCounts.note",
+    "const accepted = posts.filter((_, index) => isNew[index])",
+    "const accepted = posts.filter(() => true)",
     `${server}/http/routes/rule-details.test.ts`,
   ),
   mutant(
@@ -89,8 +89,8 @@ export const durability: readonly Mutant[] = [
   ),
   mutant(
     "posts are matched again when they come again",
-    `${server}/store/embedded/nouns/match-logs.ts#append`,
-    "        if (post === undefined) continue\n",
+    `${server}/store/embedded/nouns/match-logs.ts#prepareAppend`,
+    "      if (post === undefined) continue\n",
     "",
     `${server}/store/embedded/serving/embedded-store.test.ts`,
     `${server}/ingest/intake.test.ts`,

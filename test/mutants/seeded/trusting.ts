@@ -137,10 +137,17 @@ export const challenges: readonly Mutant[] = [
   mutant(
     "an invalid webhook is delivered to",
     `${server}/delivery/links/run/webhook-link.ts#WebhookLink.#hasFreeSlot`,
-    "if (this.#ending.signal.aborted || !this.#link.valid || this.#isInvalidating) return false",
+    "if (this.#ending.signal.aborted || !mayDeliver(this.#link) || this.#isInvalidating) return false",
     "if (this.#ending.signal.aborted) return false",
     `${server}/delivery/links/webhook-links.test.ts`,
     `${server}/delivery/links/run/delivery-outcomes.test.ts`,
+  ),
+  mutant(
+    "a paused link is delivered to",
+    `${server}/delivery/links/run/webhook-link.ts#mayDeliver`,
+    "return valid && pausedAtMs === undefined",
+    "return valid || pausedAtMs === undefined",
+    `${server}/delivery/links/webhook-links.test.ts`,
   ),
   mutant(
     "410 Gone changes nothing",

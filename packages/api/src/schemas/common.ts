@@ -19,8 +19,10 @@ export const Instant = Type.String({
 export const optionalInstant = (description: string) => Type.Optional(Type.String({ format: "date-time", description }))
 
 /** An object that may have no other members. */
-export const exactly = <Properties extends TProperties>(properties: Properties) =>
-  Type.Object(properties, { additionalProperties: false })
+export const exactly = <Properties extends TProperties>(
+  properties: Properties,
+  { minProperties }: { readonly minProperties?: number } = {},
+) => Type.Object(properties, { additionalProperties: false, ...(minProperties !== undefined && { minProperties }) })
 
 /** A post. Only its id and its text are checked; all other members pass. */
 export const OpenPost = Type.Object({ id: Id, text: Type.String() }, { additionalProperties: true })

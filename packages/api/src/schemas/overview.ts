@@ -15,12 +15,16 @@ const problemKinds = [
   "dead_letters",
   "lagging",
   "rules_skipped",
+  "paused",
 ] as const
 
 /** A present problem. */
 export const OverviewProblem = Type.Object({
   kind: Type.String({ enum: [...problemKinds] }),
-  severity: Type.String({ enum: ["error", "warning"] }),
+  severity: Type.String({
+    enum: ["error", "warning", "info"],
+    description: "`info`: nothing is wrong, such as a link that its app has paused.",
+  }),
   title: Type.String(),
   detail: Type.String(),
   application_id: Type.Optional(Id),
@@ -62,7 +66,9 @@ export const OverviewBody = Type.Object({
       links: Type.Integer(),
       has_posts: Type.Boolean(),
     }),
-    problems: Type.Array(OverviewProblem, { description: "Present problems, errors first; at most a hundred." }),
+    problems: Type.Array(OverviewProblem, {
+      description: "Present problems, errors first, then warnings; at most a hundred.",
+    }),
     problem_count: Type.Integer(),
   }),
 })

@@ -272,8 +272,19 @@ export const StoredPostsBody = Type.Object({
 })
 export type StoredPostsBody = Omit<Static<typeof StoredPostsBody>, "data"> & { readonly data: readonly Envelope[] }
 
+/** Longest name of a post, characters. Ours: a URI of AT Protocol has at most 8,192, and in practice fewer than 200. */
+const postUriCharactersMax = 8_192
+
 /** Query of a list of stored posts. */
 export const StoredPostsQuery = queryOf({
+  uri: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: postUriCharactersMax,
+      description:
+        "The `source_uri` of a post: the response is its newest version alone, or 404. Without other parameters.",
+    }),
+  ),
   max_results: pageSize(ownPageSizes.posts),
   pagination_token: PaginationToken,
 })

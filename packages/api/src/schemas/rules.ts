@@ -171,6 +171,22 @@ const FailedOperator = Type.Object({
   negated: Type.Boolean({ description: "True if the rule negates the operator, and it holds." }),
 })
 
+/** A clause of a rule that no post of the configured sources fulfils. */
+const NeverMatchingClause = Type.Object({
+  clause: Type.String(),
+  operator: Type.String(),
+  sources: Type.Array(Type.String(), { description: "All sources that are configured." }),
+  reason: Type.String({ description: "One sentence or more." }),
+})
+
+const neverMatching = Type.Optional(
+  Type.Array(NeverMatchingClause, {
+    description:
+      "Clauses that no post of the configured sources fulfils; absent without any, and while a source may send any post. " +
+      "Posts that programs send may fulfil them.",
+  }),
+)
+
 /** The posts that a rule matches, with reasons. */
 export const RuleTestedBody = Type.Object({
   data: Type.Array(
@@ -186,6 +202,7 @@ export const RuleTestedBody = Type.Object({
         "if each of its operators had the opposite result.",
     }),
   ),
+  never_matching: neverMatching,
   meta: Type.Object({
     tested: Type.Integer(),
     matched: Type.Integer({ description: "With since, `data` has the newest hundred of them." }),
@@ -223,6 +240,7 @@ export type RuleTestedBody = Static<typeof RuleTestedBody>
 
 /** A rule with its statistics. */
 export const RuleDetail = Type.Object({
+  never_matching: neverMatching,
   id: Id,
   value: Type.String(),
   tag: Type.Optional(Type.String()),

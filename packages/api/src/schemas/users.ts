@@ -16,13 +16,24 @@ import {
   type WithPosts,
 } from "./common.ts"
 
-/** Form of a username by which a caller names a user. Source: X's OpenAPI document 2.167. */
-const usernamePattern = "^[A-Za-z0-9_]{1,15}$"
+/**
+ * Form of a username by which a caller names a user: X's, and longer ones of other networks, such as `alice.bsky.social` and
+ * `alice@social.example`. Ours: a rule can name every user whom it fits.
+ */
+const usernamePattern =
+  "^[A-Za-z0-9_]([A-Za-z0-9_.-]{0,251}[A-Za-z0-9_])?(@[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?)?$"
+
+/** The form of a username of X, which X's refusal names. Source: X's OpenAPI document 2.167. */
+const usernamePatternOfX = "^[A-Za-z0-9_]{1,15}$"
 
 /** Form of a query for users. Source: X's OpenAPI document 2.167. */
 const userQueryPattern = "^[A-Za-z0-9_' ]{1,50}$"
 
-const Username = Type.String({ pattern: usernamePattern, description: "Without @. Case does not matter." })
+const Username = Type.String({
+  pattern: usernamePattern,
+  "x-named-pattern": usernamePatternOfX,
+  description: "Without @ before it. Case does not matter.",
+})
 
 /** A user. Only the members that every user shows are checked; all other members pass. */
 const OpenUser = Type.Object({ id: Id, name: Type.String(), username: Type.String() }, { additionalProperties: true })

@@ -88,6 +88,8 @@ export const LinkDetail = Type.Object({
   valid: Type.Boolean(),
   invalid_reason: Type.Optional(Type.String({ description: "Why the webhook is not valid." })),
   ordered: Type.Boolean({ description: "Delivers one match at a time, in the order of the log." }),
+  paused: Type.Boolean({ description: "The app has paused the link: matches wait, and its position stays." }),
+  paused_since: optionalInstant("When it was paused; absent for a link that is not."),
   down: Type.Boolean({ description: "The endpoint is down, as far as deliveries show; it is being probed." }),
   position: Type.Integer({ description: "Position up to which every match is delivered or accounted for." }),
   head: Type.Integer({ description: "Position of the newest match." }),
@@ -173,8 +175,11 @@ export type WebhookDetailsQuery = Static<typeof WebhookDetailsQuery>
 export const LinkDetailBody = Type.Object({ data: LinkDetail })
 export type LinkDetailBody = Static<typeof LinkDetailBody>
 
-/** Body of `PATCH /sluice/v1/links/:webhook_id`. */
-export const ChangeLinkBody = exactly({ ordered: Type.Boolean() })
+/** Body of `PATCH /sluice/v1/links/:webhook_id`: members that are absent stay as they are. */
+export const ChangeLinkBody = exactly(
+  { ordered: Type.Optional(Type.Boolean()), paused: Type.Optional(Type.Boolean()) },
+  { minProperties: 1 },
+)
 export type ChangeLinkBody = Static<typeof ChangeLinkBody>
 
 /** Query of a list of links. Without parameters the response holds every link, else a page. */

@@ -30,22 +30,30 @@ export interface ApiPages<Row> {
 
 /**
  * The rows that `GET` of an operation lists for a query, refreshed every `refetchMs` unless `isPaused`. While another
- * query is read, the rows of the previous one remain.
+ * query is read, the rows of the previous one remain. `parameters` are those of the path.
  */
 export function useApiPages<Name extends PagedName>(
   name: Name,
   query: Readonly<Record<string, string | number | undefined>>,
-  { refetchMs, isPaused = false }: { readonly refetchMs: number; readonly isPaused?: boolean },
+  {
+    refetchMs,
+    isPaused = false,
+    parameters,
+  }: {
+    readonly refetchMs: number
+    readonly isPaused?: boolean
+    readonly parameters?: Readonly<Record<string, string>>
+  },
 ): ApiPages<RowOf<Name>> {
   const { client, appId } = useSession()
   const read = (token: string | undefined, signal: AbortSignal) =>
     client.request(
       "GET" as never,
       name,
-      ...([{ signal, query: { ...query, pagination_token: token } }] as never),
+      ...([{ signal, parameters, query: { ...query, pagination_token: token } }] as never),
     ) as Promise<unknown> as Promise<Page<RowOf<Name>>>
   const { data, error, refetch, hasNextPage, isFetchingNextPage, fetchNextPage } = useInfiniteQuery({
-    queryKey: [name, appId, "pages", query],
+    queryKey: [name, appId, "pages", query, parameters],
     queryFn: ({ pageParam, signal }) => read(pageParam, signal),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ meta }) => meta.next_token,

@@ -80,6 +80,14 @@ export const pages: readonly Page[] = [
     component: loaded(() => import("../pages/search/page.tsx")),
   },
   {
+    path: "/sources",
+    title: "Sources",
+    icon: "sources",
+    scope: "any",
+    component: loaded(() => import("../pages/sources/page.tsx")),
+    isFor: ({ kind }) => kind === "operator",
+  },
+  {
     path: "/apps",
     title: "Apps and tokens",
     icon: "apps",

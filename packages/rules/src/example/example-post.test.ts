@@ -47,6 +47,8 @@ describe("a post is made for", () => {
       "@ann $BTC #猫",
       "@ann@example.social",
       "from:ann from:44 to:bob retweets_of:x OR from:ann",
+      "from:ann.bsky.social to:@bob-b@social.example @a.b has:mentions",
+      "retweets_of:ann.bsky.social -@ann",
       "to:12 to:bob",
       "retweets_of:ann retweets_of:12 cat has:images",
       "retweets_of_tweet_id:77 is:quote",

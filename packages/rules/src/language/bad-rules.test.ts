@@ -264,6 +264,15 @@ const badRules: Readonly<Record<string, readonly BadRule[]>> = {
     ["@ cat", character("@", 1)],
     ["@cat-", character("-", 5, ". A mention ends before it")],
     ["@cat!", character("!", 5, ". A mention ends before it")],
+    ["cat @dog.", character(".", 9, ". A mention ends before it")],
+    ["@dog.bsky.social. cat", character(".", 17, ". A mention ends before it")],
+    ["@dog@", character("@", 5, ". A mention ends before it")],
+    ["@dog@.social", character("@", 5, ". A mention ends before it")],
+    ["@dog@bsky.social@x", character("@", 17, ". A mention ends before it")],
+    ["@dog@bsky_social", character("_", 10, ". A mention ends before it")],
+    ["@dog,@cow", character(",", 5, ". A mention ends before it")],
+    [`@${"a".repeat(254)}`, character("a", 255, ". A mention ends before it")],
+    [`@a@${"b".repeat(254)}`, character("b", 257, ". A mention ends before it")],
     ["$", character("$", 1)],
     ["$5", character("$", 1)],
     ["$cat$", character("$", 5, ". A cashtag ends before it")],
@@ -663,7 +672,15 @@ const badRules: Readonly<Record<string, readonly BadRule[]>> = {
     ["from: nasa", input("from:", 1, ". A value follows the colon, without a space")],
     ["to:@", input("@", 4, ". A username or a numeric id is expected")],
     ['from:"two words"', input('"two words"', 6, ". A username or a numeric id is expected")],
-    ["from:a/b", input("a/b", 6, ". A username or a numeric id is expected")],
+    ["from:a/b", input("a/b", 6, userExpected)],
+    ["from:a,b", input("a,b", 6, userExpected)],
+    ["from:a.", input("a.", 6, userExpected)],
+    ["from:a-", input("a-", 6, userExpected)],
+    ["to:.a", input(".a", 4, userExpected)],
+    ["to:a@", input("a@", 4, userExpected)],
+    ["to:a@b@c", input("a@b@c", 4, userExpected)],
+    ["retweets_of:@@a", input("@@a", 13, userExpected)],
+    [`from:${"a".repeat(254)}`, input("a".repeat(254), 6, userExpected)],
     ["conversation_id:abc", input("abc", 17, ". An id of 1 to 19 digits is expected")],
     ["conversation_id:", input("conversation_id:", 1, ". A value follows the colon, without a space")],
     [
@@ -803,6 +820,19 @@ const badStrictRules: Readonly<Record<string, readonly BadRule[]>> = {
     ["quotes_of_tweet_id:1", unavailable("quotes_of_tweet_id", 1)],
     ["cat -quotes_of_status_id:1", unavailable("quotes_of_status_id", 6)],
   ],
+  "names that X's users cannot have": [
+    ["@alice.bsky.social", character(".", 7, ". A mention ends before it")],
+    ["cat -@alice-b", character("-", 12, ". A mention ends before it")],
+    ["@alice@social.example", character("@", 7, ". A mention ends before it")],
+    ["@猫", character("@", 1)],
+    ["@abcdefghijklmnopqrstu", character("u", 22, ". A mention ends before it")],
+    ["from:alice.bsky.social", input("alice.bsky.social", 6, userExpected)],
+    ["(to:@alice@social.example)", input("@alice@social.example", 5, userExpected)],
+    ["retweets_of:a-b", input("a-b", 13, userExpected)],
+    ['retweets_of_user:"a.b"', input('"a.b"', 18, userExpected)],
+    ["from_affiliate_of:猫", input("猫", 19, userExpected)],
+    ["to_affiliate_of:abcdefghijklmnopqrstu", input("abcdefghijklmnopqrstu", 17, userExpected)],
+  ],
 }
 
 const tables: readonly {
@@ -929,6 +959,15 @@ test("groups nested deeper than 200 are rejected with one problem", () => {
     input("(", 201, ". Groups may be nested 200 deep"),
   ])
 })
+
+test.each(["from:a -b", "(from:a)", '"x"from:a', "from:@a_1 to:12 -retweets_of:abcdefghijklmnopqrst", "(@a OR @12)"])(
+  "%s names users of X in every dialect, and means the same",
+  (text) => {
+    const parsed = parseRule(text)
+    expect(parsed.ok).toBe(true)
+    expect(parseRule(text, { strict: true })).toEqual(parsed)
+  },
+)
 
 test("the strict dialect rejects negated groups, and accepts other rules of operators that X has", () => {
   const parsed = parseRule("cat -(dog) --(cow OR fox)", { strict: true })

@@ -1,7 +1,7 @@
 /** Suggestions for misspelt names. */
 
 /** Longest name that gets suggestions, characters. Ours. */
-const lengthMax = 24
+const lengthMax = 48
 
 /**
  * The candidate nearest to the name; undefined if none is near. A name of up to three letters may differ by one edit, a

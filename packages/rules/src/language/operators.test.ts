@@ -51,6 +51,8 @@ const box = (value: string, ...sides: readonly [number, number, number, number])
   area: { kind: "box", box: sides },
 })
 
+const longest = `${"a.".repeat(126)}a`
+
 const rows: Readonly<Record<string, readonly Row[]>> = {
   keywords: [
     ["cat", words("keyword", "cat", "cat")],
@@ -85,6 +87,9 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
     ["＠Nasa", key("mention", "Nasa"), "@Nasa"],
     ["@alice.example.com", key("mention", "alice.example.com")],
     ["@alice@social.example", key("mention", "alice@social.example")],
+    ["＠Alice.B-c_d@Social.example", key("mention", "Alice.B-c_d@Social.example"), "@Alice.B-c_d@Social.example"],
+    [`@${longest}@${longest}`, key("mention", `${longest}@${longest}`)],
+    ["@猫", key("mention", "猫")],
     ["$BTC", key("cashtag", "BTC")],
     ["＄BTC", key("cashtag", "BTC"), "$BTC"],
     ["$BRK.B", key("cashtag", "BRK.B")],
@@ -95,6 +100,13 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
     ["FROM:12", key("from", "12"), "from:12"],
     ['from:"nasa"', key("from", "nasa"), "from:nasa"],
     ["from:_We_Rate_Cats", key("from", "_We_Rate_Cats")],
+    ["from:did-not.bsky.social", key("from", "did-not.bsky.social")],
+    ["to:Alice@social.example", key("to", "Alice@social.example")],
+    ["to:@alice@social.example", key("to", "alice@social.example"), "to:alice@social.example"],
+    ['retweets_of:"alice.bsky.social"', key("retweets_of", "alice.bsky.social"), "retweets_of:alice.bsky.social"],
+    [`retweets_of_user:${longest}`, key("retweets_of", longest), `retweets_of:${longest}`],
+    ["from_affiliate_of:a.b@c-d", key("from_affiliate_of", "a.b@c-d")],
+    ["to_affiliate_of:a-b", key("to_affiliate_of", "a-b")],
     ["to:nasa", key("to", "nasa")],
     ["retweets_of_user:nasa", key("retweets_of", "nasa"), "retweets_of:nasa"],
     ["retweets_of:nasa", key("retweets_of", "nasa")],

@@ -40,6 +40,7 @@ import {
 } from "./operator-guide.ts"
 import { aliases, suggestedNames, suggestedValues, unavailableNames } from "./operator-names.ts"
 import { isStopword } from "./stopwords.ts"
+import { usernameAtStart } from "./usernames.ts"
 import { keyOfWords, wordsOf, wordsOfLink } from "../text/words.ts"
 
 /** How much an operator selects. */
@@ -127,17 +128,14 @@ const marks = {
     pattern: /^(?!\p{M})(?:[\p{L}\p{N}\p{M}_\u00B7\u30FB]|\u200C|\u200D)+/u,
     needs: /[\p{L}\p{M}]/u,
   },
-  "@": {
-    name: "mention",
-    pattern: /^[\p{L}\p{N}_](?:[\p{L}\p{N}_.-]*[\p{L}\p{N}_])?(?:@[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)?/iu,
-    needs: /./u,
-  },
+  /** Without a pattern of its own: `usernames.ts` reads the name. */
+  "@": { name: "mention", pattern: undefined, needs: /./u },
   $: { name: "cashtag", pattern: /^[a-z][a-z0-9]{0,14}(?:[._][a-z]{1,2})?/i, needs: /./u },
 } as const
 
-function readMark(sigil: keyof typeof marks, value: Part, whole: Part, { mode }: Dialect): Reading {
+function readMark(sigil: keyof typeof marks, value: Part, whole: Part, dialect: Dialect): Reading {
   const { name, pattern, needs } = marks[sigil]
-  const good = pattern.exec(value.text)?.[0] ?? ""
+  const good = pattern === undefined ? usernameAtStart(value.text, dialect) : (pattern.exec(value.text)?.[0] ?? "")
   if (good === "") {
     // As written: the sign may be a full-width one.
     const sign = whole.text.slice(0, whole.text.length - value.text.length)
@@ -149,7 +147,7 @@ function readMark(sigil: keyof typeof marks, value: Part, whole: Part, { mode }:
     return rejected(strayCharacter({ text, position }, `A ${name} ends before it`))
   }
   if (!needs.test(good)) return rejected(strayInput(whole, "A hashtag has a letter"))
-  return keyed(name, value.text, foldFor(mode, value.text))
+  return keyed(name, value.text, foldFor(dialect.mode, value.text))
 }
 
 /** A named operator as written in the rule. */
@@ -256,10 +254,10 @@ function formed(form: RegExp, reason: string, read: (value: string) => Reading):
 }
 
 function user(name: KeyName): Reader {
-  return ({ value, valuePart }) => {
+  return ({ value, valuePart, dialect }) => {
     const username = value.replace(/^[@＠]/u, "")
-    const pattern = marks["@"].pattern.exec(username)?.[0]
-    if (pattern !== username) return rejected(strayInput(valuePart, "A username or a numeric id is expected"))
+    const isOne = username !== "" && usernameAtStart(username, dialect) === username
+    if (!isOne) return rejected(strayInput(valuePart, "A username or a numeric id is expected"))
     return keyed(name, username, fold(username))
   }
 }

@@ -30,6 +30,20 @@ test("a rule is cut into tokens", () => {
   ])
 })
 
+test("a name of another network is one token, with its dots, dashes and host", () => {
+  expect(shown("-from:alice-b.bsky.social (to:@bob@social.example @a.b@c.d) @e.")).toEqual([
+    "negation -",
+    "operator from:",
+    "value alice-b.bsky.social",
+    "parenthesis (",
+    "operator to:",
+    "value @bob@social.example",
+    "mark @a.b@c.d",
+    "parenthesis )",
+    "mark @e.",
+  ])
+})
+
 test("a wrong rule is cut too", () => {
   expect(shown('form: has:image ((cat and "open')).toEqual([
     "operator form:",

@@ -305,6 +305,88 @@ describe("entities", () => {
   })
 })
 
+describe("posts of other networks, which have a source_uri", () => {
+  const foreign = { source_uri: "at://did:plc:a/app.bsky.feed.post/3" }
+  const mentions = [
+    { username: "Alice.bsky.social", id: "70" },
+    { username: "bob-b@Social.example", id: "71" },
+  ]
+  const text = "@ann and @alice.bsky.social, hi @carol@social.example. #cat $btc see https://example.com"
+
+  test.each<[string, unknown, boolean]>([
+    ["@alice.bsky.social", { mentions }, true],
+    ["@ALICE.bsky.Social", { mentions }, true],
+    ["@bob-b@social.example", { mentions }, true],
+    ["@71", { mentions }, true],
+    ["@alice", { mentions }, false],
+    ["@bob-b", { mentions }, false],
+    ["@ann", { mentions }, false],
+    ["@carol@social.example", { mentions }, false],
+    ["has:mentions", { mentions }, true],
+    ["has:mentions", { mentions: [] }, false],
+    ["has:mentions", { hashtags: [] }, false],
+    ["has:mentions", undefined, false],
+    ["@ann", undefined, false],
+    ["@ann", "none", false],
+    ["@alice.bsky.social", undefined, false],
+    // The text says the rest, as that of any post.
+    ["#cat", undefined, true],
+    ["$btc", undefined, true],
+    ["has:links", undefined, true],
+    ["ann", undefined, true],
+  ])("%s with entities %j holds: %j", (rule, entities, expected) => {
+    const post = postWith(text, { ...foreign, ...(entities !== undefined && { entities }) })
+    expect(matches(rule, post)).toBe(expected)
+    expect(matches(rule, post, { mode: "search" })).toBe(expected)
+  })
+
+  test("without a source_uri, or with one that is no text, the text of a post without entities says whom it mentions", () => {
+    for (const members of [{}, { source_uri: "" }, { source_uri: 7 }, { source_uri: null }]) {
+      expect(matches("@ann", postWith(text, members))).toBe(true)
+      expect(matches("has:mentions", postWith(text, { ...members, entities: {} }), { mode: "search" })).toBe(true)
+      expect(matches("@alice.bsky.social", postWith(text, members))).toBe(false)
+      expect(matches("@alice", postWith(text, members))).toBe(true)
+    }
+    // A list of mentions decides for every post.
+    expect(matches("@alice.bsky.social", postWith(text, { entities: { mentions } }))).toBe(true)
+    expect(matches("@ann", postWith(text, { entities: { mentions } }))).toBe(false)
+  })
+
+  test("the names of users who came with the post are compared without case, whole", () => {
+    const members = [
+      { id: "10", username: "Alice.Bsky.social" },
+      { id: "20", username: "bob@social.example" },
+    ]
+    const post = postWith("hi", { ...foreign, author_id: "10", in_reply_to_user_id: "20" }, { users: members })
+    for (const rule of ["from:alice.bsky.SOCIAL", "to:BOB@social.example", "from:10", "to:@bob@social.example"])
+      expect(matches(rule, post)).toBe(true)
+    for (const rule of ["from:alice", "from:alice.bsky", "to:bob", "to:bob@social"])
+      expect(matches(rule, post)).toBe(false)
+  })
+
+  test.each(["alice.bsky.social", "bob-b@social.example", "ann"])(
+    "a repost of %s names its author in its text, and counts the mentions of its original's entities alone",
+    (name) => {
+      const reposted = { referenced_tweets: [{ type: "retweeted", id: "3" }] }
+      const original = { id: "3", text: "hi @ann", author_id: "20", entities: { hashtags: [] } }
+      const post = postWith(`RT @${name}: hi @zed`, { ...foreign, ...reposted }, { tweets: [original] })
+      expect(matches(`retweets_of:${name}`, post)).toBe(true)
+      expect(matches(`"RT ${name}"`, post)).toBe(true)
+      expect(matches("has:mentions", post)).toBe(false)
+      expect(matches("has:mentions", post, { mode: "search" })).toBe(false)
+      const ofX = postWith(`RT @${name}: hi @zed`, reposted, { tweets: [original] })
+      expect(matches(`retweets_of:${name}`, ofX)).toBe(name === "ann")
+    },
+  )
+
+  test("a quoted post's text does not say whom it mentions either", () => {
+    const quoting = { referenced_tweets: [{ type: "quoted", id: "3" }] }
+    const tweets = [{ id: "3", text: "hi @ann" }]
+    expect(matches("@ann", postWith("x", quoting, { tweets }))).toBe(true)
+    expect(matches("@ann", postWith("x", { ...foreign, ...quoting }, { tweets }))).toBe(false)
+  })
+})
+
 test("@ finds an id in a quoted post on the stream, in a repost's original, and in the matcher", () => {
   const mentioning = { id: "3", text: "hi @ann", entities: { mentions: [{ username: "ann", id: "77" }] } }
   const of = (type: string) =>

@@ -46,7 +46,7 @@ export function addHasKeys<Node>(
   }
   add("hashtags", parts.firstMark("hashtags"))
   const hasMentions = add("mentions", parts.firstMark("mentions"))
-  if (!hasMentions && post.mode === "search") addMentionInTexts(parts, sink)
+  if (!hasMentions && post.mode === "search" && !post.isForeign) addMentionInTexts(parts, sink)
   add("cashtags", parts.firstMark("cashtags"))
   const media = mediaOf(post.view, parts)
   // Media are links too: X's documentation says that a post with media contains a short link to it.

@@ -2,7 +2,7 @@
  * The names of X's members as small numbers: a reader asks for `names.author_id`, and parsed objects and the walk's tape
  * each find the member in their own way.
  *
- * The list holds every name that X uses, not only those that are read: of a known name, one comparison shows the walk that
+ * The list holds every name that X uses, not only those that are read, and `source_uri`, which is ours: of a known name, one comparison shows the walk that
  * it does not occur twice in its object.
  */
 
@@ -118,6 +118,7 @@ export const knownNames = [
   "most_recent_tweet_id",
   "subscription_type",
   "note_tweet",
+  "source_uri",
 ] as const
 
 /** A name that X uses. */

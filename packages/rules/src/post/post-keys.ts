@@ -30,7 +30,7 @@ export function addRepostedKeys<Node>(post: PostObjects<Node>, sink: KeySink<Nod
   addUserKeys(view, id, user, "original", sink)
   if (view.isPresent(view.string(user, names.username))) return
   const text = view.string(post.data, names.text)
-  const length = repostPrefixLength(view, text)
+  const length = repostPrefixLength(post, text)
   if (length > 0) sink.addText(fold(view.text(text).slice("RT @".length, length - 1)), "original")
 }
 

@@ -54,6 +54,14 @@ export class PostObjects<Node> {
     return this.view.data
   }
 
+  /**
+   * True if the post comes from another network, and has its name there. The posts of its envelope mention the users that
+   * their `entities` list, and no others: texts are not searched, because names have other forms in other networks. Ours.
+   */
+  get isForeign(): boolean {
+    return this.view.isPresent(this.view.filled(this.view.data, names.source_uri))
+  }
+
   /** The ids of the posts that this one refers to. */
   get references(): References<Node> {
     if (!this.#hasPosts) this.#findPosts()

@@ -32,7 +32,7 @@ export type PostPart<Node> = {
   length: number
   /**
    * X lists the marks and links of a text separately. A post without this member is searched for them instead: clients
-   * that request no fields get such posts, and other networks send them.
+   * that request no fields get such posts. One of another network is not searched for mentions.
    */
   entities: Node
   found: TextEntities | undefined
@@ -73,7 +73,7 @@ export class PostParts<Node> {
     if (isOriginalIncluded) {
       // A repost's own text is cut off, and its entities with it. Its prefix and its mentions are complete.
       const prefix = this.#add("text", data, view.absent)
-      prefix.length = repostPrefixLength(view, prefix.text)
+      prefix.length = repostPrefixLength(this.#post, prefix.text)
       prefix.isRepostPrefix = true
     }
     this.#add(isOriginalIncluded ? "original" : "text", shown, shownQuotedId)
@@ -84,11 +84,12 @@ export class PostParts<Node> {
   addMarks(name: MarkName, sink: MarkSink<Node>): void {
     const view = this.#view
     const kind = markKinds[name]
+    const isSearched = name !== "mentions" || !this.#post.isForeign
     for (let index = 0; index < this.#count; index++) {
       const part = this.at(index)
       if (part.isRepostPrefix && name !== "mentions") continue
       if (view.isPresent(part.entities)) sink.addMarks(view.array(part.entities, kind.list), kind, part.where)
-      else for (const mark of this.foundIn(part)[name]) sink.addFoundMark(mark, part.where)
+      else if (isSearched) for (const mark of this.foundIn(part)[name]) sink.addFoundMark(mark, part.where)
     }
   }
 
@@ -157,19 +158,25 @@ class FirstMark<Node> implements MarkSink<Node> {
 }
 
 const space = 0x20
+const dash = 0x2d
+const dot = 0x2e
 const colon = 0x3a
 const atSign = 0x40
 
-/** Length of the `RT @name:` that a repost's text begins with; 0 if it begins otherwise. */
-export function repostPrefixLength<Node>(view: PostView<Node>, text: Node): number {
+/**
+ * Length of the `RT @name:` that a repost's text begins with, such as `RT @alice@social.example:` in another network; 0 if it
+ * begins otherwise.
+ */
+export function repostPrefixLength<Node>({ view, isForeign }: PostObjects<Node>, text: Node): number {
   const begins =
     view.asciiAt(text, 0) === 0x52 &&
     view.asciiAt(text, 1) === 0x54 &&
     view.asciiAt(text, 2) === space &&
     view.asciiAt(text, 3) === atSign
   if (!begins) return 0
+  const isOfName = isForeign ? isForeignNameCharacter : isWordCharacter
   let length = 4
-  while (isWordCharacter(view.asciiAt(text, length))) length++
+  while (isOfName(view.asciiAt(text, length))) length++
   return length > 4 && view.asciiAt(text, length) === colon ? length + 1 : 0
 }
 
@@ -177,4 +184,8 @@ export function repostPrefixLength<Node>(view: PostView<Node>, text: Node): numb
 function isWordCharacter(code: number): boolean {
   const letter = code | 0x20
   return (letter >= 0x61 && letter <= 0x7a) || (code >= 0x30 && code <= 0x39) || code === 0x5f
+}
+
+function isForeignNameCharacter(code: number): boolean {
+  return isWordCharacter(code) || code === dot || code === dash || code === atSign
 }

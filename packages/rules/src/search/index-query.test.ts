@@ -1,5 +1,6 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
+import { share } from "../../../../test/support/extent.testing.ts"
 import type { Rule } from "../language/rule.ts"
 import { evaluate } from "../meaning/evaluate.ts"
 import { readPost } from "../post/post-facts.ts"
@@ -183,9 +184,9 @@ describe.each<[Mode, fc.Arbitrary<Rule>]>([
     const posts = fc.oneof(anyEnvelope, fc.constantFrom(...writtenPosts))
     fc.assert(
       fc.property(rules, posts, (rule, envelope) => check(rule, envelope)),
-      { numRuns: 20_000 },
+      { numRuns: 20_000 * share(4) },
     )
-    for (const count of Object.values(seen)) expect(count).toBeGreaterThan(500)
+    for (const count of Object.values(seen)) expect(count).toBeGreaterThan(500 * share(4))
   })
 })
 

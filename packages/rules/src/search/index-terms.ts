@@ -22,7 +22,7 @@ import { termsOfIncluded } from "./included-terms.ts"
  * Changes with the terms, those of one post alone included. An index with terms of another version is to be built
  * again.
  */
-export const indexTermsVersion = 3
+export const indexTermsVersion = 4
 
 /**
  * Maximum number of terms of a post. Ours: a long post of 25,000 characters in English or Japanese has about 2,000, and

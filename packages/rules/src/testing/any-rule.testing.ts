@@ -45,7 +45,8 @@ const texts = [
   "3",
 ]
 const tags = ["Cat", "cat", "猫", "happy_day", "ÉTÉ"]
-const names = ["Ann", "ann", "bob_1", "猫"]
+const longName = `${"long-name.".repeat(20)}example`
+const names = ["Ann", "ann", "bob_1", "猫", "ann.bsky.social", "Ann@social.example", "a-b.c", longName]
 const cashtags = ["BTC", "btc", "BRK.B"]
 const ids = ["1", "2", "3", "44"]
 const languages = ["en", "EN", "ja", "he", "iw", "zh-TW"]
@@ -190,8 +191,14 @@ function groupOf(kind: "all" | "any", rule: fc.Arbitrary<Rule>): fc.Arbitrary<Ru
 
 const glue = fc.constantFrom(" ", " ", " ", "", ", ", "_", " &amp; ", "\n", " https://t.co/Xcat1 ", " #", " @", " $")
 const postText = fc
-  .array(fc.tuple(fc.constantFrom(...texts, ...tags, ...names), glue), { maxLength: 8 })
-  .map((parts) => parts.flat().join(""))
+  .tuple(
+    fc.oneof(
+      { weight: 7, arbitrary: fc.constant("") },
+      anyOf(names).map((name) => `RT @${name}: `),
+    ),
+    fc.array(fc.tuple(fc.constantFrom(...texts, ...tags, ...names), glue), { maxLength: 8 }),
+  )
+  .map(([beginning, parts]) => beginning + parts.flat().join(""))
 
 const offsets = fc.record({ start: fc.nat(20), end: fc.nat(20) })
 const mark = (member: string, values: readonly string[]) =>
@@ -239,6 +246,7 @@ const post = fc.record(
     in_reply_to_user_id: fc.constantFrom(...ids),
     lang: fc.constantFrom(...languages),
     source: anyOf(sources),
+    source_uri: anyOf(["at://did:plc:a/app.bsky.feed.post/3", ""]),
     public_metrics: fc.record({
       like_count: count,
       retweet_count: count,

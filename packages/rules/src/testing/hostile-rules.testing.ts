@@ -46,7 +46,7 @@ export const rulePieces: readonly string[] = [
   ),
   ..."👍|👍🏽|👩‍💻|1️⃣|🇫🇷|🇫|❤️|©️|#️⃣|*️⃣|🏽|\ufe0f|\u20e3|𝒳|（|）|“|”|–|—|－|：|＃|＠|＄|«|»".split("|"),
   ...'"hot dog"|"cat"|"cat dog"~3|"a b c"~1|"\\"hi\\""|"\\\\"|" "|"cat'.split("|"),
-  ..."#cat|#猫|#1|#_|##|@nasa|@a.b|@@|$BTC|$brk.b|$1|$$".split("|"),
+  ..."#cat|#猫|#1|#_|##|@nasa|@a.b|@a-b.c@d.e|@@|$BTC|$brk.b|$1|$$".split("|"),
   ..."from:|to:|retweets_of:|from_affiliate_of:|to_affiliate_of:|conversation_id:|in_reply_to_tweet_id:".split("|"),
   ..."retweets_of_tweet_id:|quotes_of_tweet_id:|in_reply_to_status_id:|retweets_of_status_id:|list:".split("|"),
   ..."url:|url_title:|url_description:|url_contains:|context:|entity:|bio:|bio_name:|bio_location:|place:".split("|"),
@@ -56,7 +56,9 @@ export const rulePieces: readonly string[] = [
   ),
   ..."tweets_count:|statuses_count:|listed_count:|embedding:|embedding_threshold:|profile_region:".split("|"),
   ..."form:|hash:|lange:|since:|filter:|http:|x:|1:|猫:|FROM:|__proto__:|constructor:|toString:".split("|"),
-  ..."nasa|@nasa|12|99999999999999999999|0|-1|1e3|0.5|1..2|..2|2..|2..1|1...2|100|101|NaN|Infinity".split("|"),
+  ..."nasa|@nasa|a.bsky.social|a-b@c.d|12|99999999999999999999|0|-1|1e3|0.5|1..2|..2|2..|2..1|1...2|100|101|NaN|Infinity".split(
+    "|",
+  ),
   ..."retweet|reply|quote|verified|nullcast|hashtags|cashtags|links|mentions|media|images|videos|video_link|geo".split(
     "|",
   ),

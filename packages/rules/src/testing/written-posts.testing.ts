@@ -120,6 +120,38 @@ export const writtenPosts: readonly RuleEnvelope[] = [
   },
   {
     data: {
+      id: "10",
+      text: "@bob-b@social.example a cat for @nasa and @alice.example.com #cat",
+      author_id: "3",
+      in_reply_to_user_id: "45",
+      lang: "en",
+      source_uri: "at://did:plc:a/app.bsky.feed.post/3mptbyoeyc22k",
+      entities: {
+        mentions: [
+          { start: 0, end: 21, username: "bob-b@social.example", id: "45" },
+          { start: 42, end: 60, username: "alice.example.com", id: "3" },
+        ],
+      },
+    },
+    includes: {
+      users: [
+        { id: "3", username: "alice.example.com", name: "Alice" },
+        { id: "45", username: "bob-b@social.example", name: "Bob" },
+      ],
+    },
+  },
+  {
+    data: {
+      id: "11",
+      text: "RT @bob-b@social.example: a fox, says @alice",
+      author_id: "3",
+      source_uri: "https://social.example/users/bob-b/statuses/11",
+      referenced_tweets: [{ type: "retweeted", id: "13" }],
+    },
+    includes: { tweets: [{ id: "13", text: "a fox, says @alice", author_id: "45" }] },
+  },
+  {
+    data: {
       id: "9",
       text: "שלום مرحبا สวัสดี dog dog fox hen สวัสดีcat #ÉTÉ paris",
       lang: "iw",

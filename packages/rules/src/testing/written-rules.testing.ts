@@ -25,6 +25,8 @@ export const writtenRules: readonly string[] = [
   "#cat #猫 -#happy_day",
   "＃cat ＠nasa ＄BTC",
   "@nasa -@alice.example.com",
+  "@bob-b@social.example OR from:alice.example.com OR to:bob-b@social.example",
+  "retweets_of:bob-b@social.example -@alice",
   "$BTC OR $BRK.B",
   "from:nasa to:12 -retweets_of:@bob_1",
   'from:"nasa" has:media',

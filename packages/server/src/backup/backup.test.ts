@@ -12,7 +12,9 @@ import { DataDirectoryInUse } from "../store/store-faults.ts"
 import { envelope, startTestServer, type TestServer } from "../../../../test/support/test-server.testing.ts"
 import { temporaryDirectory, type TemporaryDirectory } from "../../../../test/support/temporary-directory.testing.ts"
 import { pageBytes } from "../store/embedded/connection/log-checkpoints.ts"
-import { storeFilesIn } from "../store/open.ts"
+import type { PostId } from "../model/ids.ts"
+import { aPost } from "../store/contract/fixtures.ts"
+import { storeEngineOf, storeFilesIn } from "../store/open.ts"
 import { backUpStore } from "./backup.ts"
 import { restoreStore } from "./restore.ts"
 
@@ -78,6 +80,34 @@ describe("a backup", () => {
     for (const name of await namesIn(copy)) expect(readFileSync(join(copy, name), "latin1")).not.toContain(secret)
     expect(await faultsIn(copy, { SLUICE_MASTER_KEY: secret })).toEqual([])
     expect(await faultsIn(copy)).toEqual([expect.stringContaining("master.key is missing")])
+  })
+
+  test("has the sources: positions, gaps, dead letters and assigned names", async () => {
+    await stopped()
+    const name = "https://example.com/feed/1"
+    const kept = Buffer.from(JSON.stringify({ data: { id: "77", text: "a", source_uri: name } }))
+    const letter = { id: "01890a5d-ac96-774b-bcce-b302099a9001", source: "sky", atMs: 5, title: "t", detail: "d" }
+    {
+      await using store = await storeEngineOf(configOf(data)).open()
+      const { driver } = await store.beginSource("sky")
+      const more = { deadLetters: [{ ...letter, record: Uint8Array.from([0, 255]) }], users: [] }
+      const assigned = [{ name, id: "77" as PostId }]
+      await store.appendFrom(
+        { source: "sky", driver, position: "p", names: [name], assigned, ...more },
+        [{ post: { ...aPost("77"), envelope: kept }, matches: [] }],
+        7,
+      )
+      await store.noteSourceGap({ id: letter.id, source: "sky", reason: "gone", notedAtMs: 7 })
+    }
+    await backUpStore(configOf(data), copy, { withKey: true })
+    const restored = join(directory.path, "restored")
+    await restoreStore(copy, configOf(restored))
+    expect(await faultsIn(restored)).toEqual([])
+    await using store = await storeEngineOf(configOf(restored)).open()
+    expect(await store.sources()).toMatchObject([{ name: "sky", position: "p", savedAtMs: 7, isPaused: false }])
+    expect(await store.sourceGaps("sky")).toMatchObject([{ reason: "gone" }])
+    expect(await store.sourceDeadLetters({ direction: "older", limit: 5 })).toMatchObject([letter])
+    expect(await store.assignedNames([name])).toEqual([{ name, id: "77" }])
   })
 
   test("of a stopped server leaves no trace next to the store, and holds the key on request", async () => {

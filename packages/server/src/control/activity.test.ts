@@ -37,7 +37,16 @@ test("each step from the start on counts its events, for each app and for all to
   heads.set(heron, 8 as MatchSeq)
   events.postsAccepted({ ...accepted, accepted: 10 })
   const byApp = new Map([[heron, { lag: 4, oldestUndeliveredAgeMs: 2_000 }]])
-  const measured = { links: 1, lag: 4, oldestUndeliveredAgeMs: 2_000, inFlight: 0, down: 0, invalid: 0, deadLetters: 0 }
+  const measured = {
+    links: 1,
+    lag: 4,
+    oldestUndeliveredAgeMs: 2_000,
+    inFlight: 0,
+    down: 0,
+    paused: 0,
+    invalid: 0,
+    deadLetters: 0,
+  }
   events.linksMeasured({ ...measured, byApp })
   await clock.advance(10_000)
   expect(activity.series()).toMatchObject({

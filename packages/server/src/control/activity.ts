@@ -136,7 +136,7 @@ export class Activity {
   async run(signal: AbortSignal, failed: (error: unknown) => void): Promise<void> {
     while (!signal.aborted) {
       const dueMs = this.#startedMs + (this.#stepsEnded + 1) * stepMs
-      await this.#clock.sleep(Math.max(0, dueMs - this.#clock.monotonicMs()), signal)
+      await this.#clock.pause(Math.max(0, dueMs - this.#clock.monotonicMs()), signal)
       if (signal.aborted) return
       // The chart has a step without matches; nothing else depends on it.
       await this.#countMatches().catch(failed)

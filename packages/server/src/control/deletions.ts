@@ -140,7 +140,7 @@ class Upkeep {
         this.#mayBePending = true
         waitMs = failedPauseMs
       }
-      await clock.sleep(waitMs, signal)
+      await clock.pause(waitMs, signal)
     }
     stopListening()
   }

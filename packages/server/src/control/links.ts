@@ -24,6 +24,11 @@ export interface Links {
    * Throws 404 when there is no such link, or it is another app's.
    */
   setOrdered(appId: AppId | undefined, webhookId: WebhookId, isOrdered: boolean): Promise<void>
+  /**
+   * Pauses a link, or resumes it. Pausing a paused link changes nothing. Without `appId` it may be any app's.
+   * Throws 404 when there is no such link, or it is another app's.
+   */
+  setPaused(appId: AppId | undefined, webhookId: WebhookId, isPaused: boolean): Promise<void>
   /** Throws 404 when the app has no such link. */
   delete(appId: AppId, webhookId: WebhookId): Promise<void>
 }
@@ -32,6 +37,17 @@ export interface Links {
 export function createLinks(deps: { store: Store; snowflakes: Snowflakes; clock: Clock }): Links {
   const { store, snowflakes, clock } = deps
   const known = new ControlCache<readonly StoredLink[]>(store, clock)
+
+  /** Changes a link of the app, or of any app without `appId`. Throws 404 when there is none. */
+  async function change(
+    appId: AppId | undefined,
+    webhookId: WebhookId,
+    write: (owner: AppId) => Promise<boolean>,
+  ): Promise<void> {
+    const owner = appId ?? (await store.linkToDeliver(webhookId))?.appId
+    const isThere = owner !== undefined && (await write(owner))
+    if (!isThere) throw notFound("webhook link", "webhook_id", webhookId)
+  }
 
   return {
     async create(appId, webhookId, asGiven) {
@@ -61,11 +77,10 @@ export function createLinks(deps: { store: Store; snowflakes: Snowflakes; clock:
       return (await known.get(appId, read)) ?? []
     },
     list: (appId, range) => store.links(appId, range),
-    async setOrdered(appId, webhookId, isOrdered) {
-      const owner = appId ?? (await store.linkToDeliver(webhookId))?.appId
-      const isThere = owner !== undefined && (await store.setLinkOrdered(owner, webhookId, isOrdered))
-      if (!isThere) throw notFound("webhook link", "webhook_id", webhookId)
-    },
+    setOrdered: (appId, webhookId, isOrdered) =>
+      change(appId, webhookId, (owner) => store.setLinkOrdered(owner, webhookId, isOrdered)),
+    setPaused: (appId, webhookId, isPaused) =>
+      change(appId, webhookId, (owner) => store.setLinkPaused(owner, webhookId, isPaused ? clock.nowMs() : undefined)),
     async delete(appId, webhookId) {
       const isDeleted = await store.deleteLink(appId, webhookId)
       known.clear()

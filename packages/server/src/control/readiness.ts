@@ -99,7 +99,7 @@ export function createReadiness(deps: {
     async run(signal) {
       while (!signal.aborted) {
         await reportDamage()
-        await clock.sleep(reportMs, signal)
+        await clock.pause(reportMs, signal)
       }
     },
   }

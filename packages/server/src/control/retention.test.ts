@@ -1,6 +1,14 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { makeLinkHarness, withMethods, type LinkHarness } from "../delivery/links/link-harness.testing.ts"
-import type { AppId, ConnectionId, LinkId, MatchSeq, PostId, UserId } from "../model/ids.ts"
+import {
+  firstIdAt,
+  type AppId,
+  type ConnectionId,
+  type LinkId,
+  type MatchSeq,
+  type PostId,
+  type UserId,
+} from "../model/ids.ts"
 import type { Events } from "../runtime/events/events.ts"
 import { createManualClock, type ManualClock } from "../runtime/manual-clock.testing.ts"
 import { newestPosts } from "../store/contract/fixtures.ts"
@@ -230,6 +238,32 @@ describe("posts", () => {
     expect(await postIds()).toEqual(["4", "3"])
     await pass(30 * minuteMs, 5 * minuteMs)
     expect(await postIds()).toEqual(["4"])
+  })
+
+  test("names of posts are forgotten when the posts are gone and their deletions would be forgotten", async () => {
+    const days = (age: number): PostId => (firstIdAt(clock.nowMs() - age * day) + 1n).toString() as PostId
+    const { driver } = await store.beginSource("sky")
+    const names = ["old", "remembered", "stored"].map((name) => `https://example.com/${name}`)
+    const [old, remembered, stored] = names
+    const assigned = [days(5.1), days(4), days(1)].map((id, at) => ({ name: names[at] ?? "", id }))
+    const progress = { source: "sky", driver, position: "p", names: [], deadLetters: [], users: [] }
+    await store.appendFrom({ ...progress, assigned }, [], clock.nowMs())
+    start()
+    await passed()
+    // Two days for posts, three for dead letters, which keep their posts, and then two for deletions.
+    const kept = async () => (await store.assignedNames(names)).map(({ name }) => name).toSorted()
+    expect(await kept()).toEqual([remembered, stored])
+    expect(names[0]).toBe(old)
+  })
+
+  test("names of posts are kept forever with the posts", async () => {
+    const { driver } = await store.beginSource("sky")
+    const assigned = [{ name: "https://example.com/1", id: "5" as PostId }]
+    const progress = { source: "sky", driver, position: "p", names: [], deadLetters: [], users: [] }
+    await store.appendFrom({ ...progress, assigned }, [], clock.nowMs())
+    start(store, { posts: 0 })
+    await passed(2)
+    expect(await store.assignedNames(["https://example.com/1"])).toEqual(assigned)
   })
 
   test("posts are kept forever when their retention is 0", async () => {

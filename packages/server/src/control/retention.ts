@@ -13,7 +13,7 @@
  *
  * `config.ts` sets how long each kind is kept.
  */
-import type { AppId, PostId } from "../model/ids.ts"
+import { firstIdAt, type AppId, type PostId } from "../model/ids.ts"
 import type { Clock } from "../runtime/clock.ts"
 import type { Events } from "../runtime/events/events.ts"
 import { endedConnectionsMax } from "../store/bounds.ts"
@@ -110,7 +110,7 @@ export function createRetention(deps: RetentionDeps): Retention {
         observe(time)
         // Two processes that trim at the same time only do some of it twice.
         if (leases.has("retention")) await pass(signal)
-        await clock.sleep(passMs, signal)
+        await clock.pause(passMs, signal)
       }
     },
   }
@@ -190,8 +190,22 @@ function passesOf(deps: RetentionDeps, time: RetentionTime): (signal: AbortSigna
       after = next
       return { trimmed, isDone: next === undefined }
     })
+    await trimNames(beforeMs, signal)
     postsPassedAtMs = clock.monotonicMs()
     return posts
+  }
+
+  /**
+   * Forgets the ids that were assigned to names of posts that are gone by now: not even a match or a dead letter keeps one
+   * that is so old. A name is kept as long as a deletion is, so that a source that repeats a post finds its id.
+   */
+  async function trimNames(postsBeforeMs: number, signal: AbortSignal): Promise<void> {
+    const goneBeforeMs = Math.min(postsBeforeMs, deadLettersFrom(), time.matchNowMs() - undeliveredRetentionMs)
+    const below = firstIdAt(goneBeforeMs - deletionsRememberedMs).toString() as PostId
+    await takeSteps(clock, signal, async () => {
+      const trimmed = await store.trimAssignedNames(below, stepMax)
+      return { trimmed, isDone: trimmed < stepMax }
+    })
   }
 
   /** A count may come after midnight, so the posts of the day before are still known. */

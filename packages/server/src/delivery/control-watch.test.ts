@@ -86,3 +86,14 @@ test("after a long reconcile it pauses four times as long, however many changes 
   await clock.advance(1)
   expect(reconcile).toHaveBeenCalledTimes(3)
 })
+
+test("after a reconcile of a minute it pauses ten seconds", async () => {
+  reconcile.mockImplementationOnce(async (signal) => clock.sleep(60_000, signal))
+  await change({ isHinted: true })
+  await clock.advance(60_000)
+  await change({ isHinted: true })
+  await clock.advance(9_999)
+  expect(reconcile).toHaveBeenCalledTimes(2)
+  await clock.advance(1)
+  expect(reconcile).toHaveBeenCalledTimes(3)
+})

@@ -52,8 +52,9 @@ export class ControlWatch {
         const startedMs = clock.monotonicMs()
         await this.#reconcileIfChanged(signal)
         // Reconciling many objects takes time, and a thousand changes should not cause a thousand reconciles.
+        // One that took long because the machine stood still delays the next no longer than a lost hint does.
         const tookMs = clock.monotonicMs() - startedMs
-        if (tookMs >= 1) await clock.sleep(tookMs * 4, signal)
+        if (tookMs >= 1) await clock.sleep(Math.min(tookMs * 4, pollMs), signal)
         await this.#wakeUp.wait(clock, pollMs, signal)
       } catch (error) {
         events.failed({ where: this.#where, error })

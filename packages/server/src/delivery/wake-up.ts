@@ -15,7 +15,7 @@ export class WakeUp {
     if (!this.#isCalled) {
       const wait = new AbortController()
       this.#end = () => wait.abort()
-      await clock.sleep(ms, AbortSignal.any([signal, wait.signal]))
+      await clock.pause(ms, AbortSignal.any([signal, wait.signal]))
       this.#end = undefined
     }
     this.#isCalled = false

@@ -8,9 +8,10 @@
  */
 import { existsSync } from "node:fs"
 import { basename } from "node:path"
-import type { ConfigSources } from "../config.ts"
+import type { Config, ConfigSources } from "../config.ts"
 import { diskRoom, refuseForeignFiles } from "../startup/data-directory.ts"
 import type { StoreEngine, StoreFiles } from "../store/engine.ts"
+import { checkSources } from "../sources/configured-sources.ts"
 import { storeEngineOf } from "../store/open.ts"
 import { challengeEndpoints } from "./challenge-endpoints.ts"
 import { fault, subjects, warning, type Finding } from "./finding.ts"
@@ -47,12 +48,26 @@ export async function examine(options: ExamineOptions): Promise<Examination> {
   const engine = storeEngineOf(config)
   const obstacle = engine.files && obstacleIn(engine.files)
   if (obstacle !== undefined) return examined([...findings, obstacle])
+  const sources = await checkSettingsOfSources(config)
   const store = await readStore(engine, config)
   const key = readKey(config, store.seen)
   const disk = engine.files === undefined ? [] : await readDisk(engine.files)
   const database = await readDatabase(engine)
   const endpoints = options.isOffline ? [] : await challengeEndpoints(config, store.seen, key.secretBox)
-  return examined([...findings, ...key.findings, ...database, ...store.findings, ...disk, ...endpoints], store.proof)
+  return examined(
+    [...findings, ...sources, ...key.findings, ...database, ...store.findings, ...disk, ...endpoints],
+    store.proof,
+  )
+}
+
+/** The first source whose settings are wrong, if there is one. */
+async function checkSettingsOfSources({ sources }: Config): Promise<readonly Finding[]> {
+  try {
+    await checkSources(sources)
+    return []
+  } catch (error) {
+    return [fault("settings", (error as Error).message, "No server starts like this.")]
+  }
 }
 
 /** Why a directory cannot be examined. A FIFO in the place of a file, for example, would make us wait forever. */

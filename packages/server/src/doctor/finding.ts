@@ -13,7 +13,17 @@ export interface Finding {
 }
 
 /** The subjects of an examination, in this order. */
-export const subjects = ["settings", "store", "rules", "proof", "deliveries", "clock", "disk", "endpoints"] as const
+export const subjects = [
+  "settings",
+  "store",
+  "rules",
+  "sources",
+  "proof",
+  "deliveries",
+  "clock",
+  "disk",
+  "endpoints",
+] as const
 
 type Subject = (typeof subjects)[number]
 

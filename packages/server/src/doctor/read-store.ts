@@ -22,6 +22,7 @@ import { StoreUnavailable, StoreUnreadable } from "../store/store-faults.ts"
 import { counted, fault, good, type Finding } from "./finding.ts"
 import { clockFindings, type ClockStep, type StoredMoment } from "./health/clock.ts"
 import { deliveryFindings, type LinkStanding } from "./health/deliveries.ts"
+import { sourceFindings } from "./health/sources.ts"
 import { versionFindings } from "./health/store.ts"
 import { confirmedIn, prove, type AttemptEvidence, type Proof } from "./proof.ts"
 
@@ -114,7 +115,7 @@ async function examineData(audit: StoreAudit, reads: StoreReads, config: Config)
 /** Everything that is read after the audit, of the same moment. */
 async function readAfterAudit(audit: StoreAudit, reads: StoreReads, config: Config): Promise<StoreReport> {
   const [apps, webhooks] = [await reads.apps(), await reads.allWebhooks()]
-  const deliverable = new Set((await reads.allLinks()).map(({ id }) => id))
+  const deliverable = new Map((await reads.allLinks()).map((link) => [link.id, link]))
   const moments: StoredMoment[] = [
     ...apps.map(({ id, createdAtMs }) => ({ what: `app ${id}`, atMs: createdAtMs })),
     ...webhooks.map(({ id, checkedAtMs }) => ({
@@ -122,6 +123,12 @@ async function readAfterAudit(audit: StoreAudit, reads: StoreReads, config: Conf
       atMs: checkedAtMs,
     })),
   ]
+  const sources = await reads.sources()
+  moments.push(
+    ...sources.flatMap(({ name, savedAtMs }) =>
+      savedAtMs === undefined ? [] : [{ what: `the position of source ${name}`, atMs: savedAtMs }],
+    ),
+  )
   const steps: ClockStep[] = []
   for (const log of audit.logs) {
     const times = await sampledTimes(reads, log)
@@ -135,7 +142,8 @@ async function readAfterAudit(audit: StoreAudit, reads: StoreReads, config: Conf
     const link = await examineLink(reads, tally, heads.get(tally.appId) ?? beforeFirstMatch, config)
     attempts.set(tally.linkId, link.evidence)
     moments.push(...link.moments)
-    if (deliverable.has(tally.linkId)) standings.push(link.standing)
+    const found = deliverable.get(tally.linkId)
+    if (found !== undefined) standings.push({ ...link.standing, pausedAtMs: found.pausedAtMs })
   }
   const nowMs = clock.nowMs()
   const { proof, findings } = proveUnlessDamaged(audit, attempts)
@@ -145,6 +153,12 @@ async function readAfterAudit(audit: StoreAudit, reads: StoreReads, config: Conf
     seen: { apps, webhooks },
     findings: [
       ...(await ruleFindings(reads, config)),
+      ...sourceFindings({
+        stored: sources,
+        deadLetters: await reads.sourceDeadLetterCounts(),
+        listed: config.sources,
+        nowMs,
+      }),
       ...findings,
       ...deliveryFindings(standings, { nowMs, deadLetterRetentionDays: config.deadLetterRetentionDays }),
       ...clockFindings({ nowMs, moments, steps, known: await reads.knownTime() }),

@@ -4,6 +4,7 @@ import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from "fasti
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Activity } from "../control/activity.ts"
 import type { Apps } from "../control/apps.ts"
+import type { NeverMatchingOf } from "../conversion/never-matching-clauses.ts"
 import type { Deletions } from "../control/deletions.ts"
 import type { DeadLetters } from "../control/dead-letters.ts"
 import type { Links } from "../control/links.ts"
@@ -36,9 +37,11 @@ import type { Events } from "../runtime/events/events.ts"
 import type { FairRounds } from "../runtime/fair-rounds.ts"
 import type { Random } from "../runtime/random.ts"
 import type { Metrics } from "../runtime/events/recorded-events.ts"
+import type { SourceControl } from "../sources/source-control.ts"
 import type { Troubles } from "../trouble/troubles.ts"
 import type { PostWriter } from "../writing/post-writer.ts"
 import type { ConnectionTracker } from "./connections/connection-tracker.ts"
+import type { CorsOrigins } from "./cors.ts"
 
 /** The dependencies of the server and its routes. A route takes only those that it uses. */
 export interface HttpDeps {
@@ -70,6 +73,9 @@ export interface HttpDeps {
   readonly pageTokens: PageTokens
   readonly heldPages: HeldPages
   readonly intake: Intake
+  readonly sourceControl: SourceControl
+  /** The clauses of a rule that no post of the configured sources fulfils. */
+  readonly neverMatching: NeverMatchingOf
   readonly postWriter: PostWriter
   readonly deletions: Deletions
   /** Trouble on demand; absent unless the server is for development. */
@@ -91,6 +97,8 @@ export interface HttpDeps {
   readonly consoleDirectory: string | undefined
   /** True if the ingest route accepts an app's bearer token. */
   readonly appTokensMayIngest: boolean
+  /** Origins of pages whose programs may read responses; absent for none. */
+  readonly corsOrigins?: CorsOrigins | undefined
   /** Time limit for a request's head, and again for its JSON body. */
   readonly requestMsMax: number
   /** Time limit for the requests in progress when the server closes. Those that remain are cut. */

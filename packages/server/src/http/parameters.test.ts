@@ -349,6 +349,16 @@ test("a required parameter must be given, and a pattern of any kind is named", (
   ])
 })
 
+test("a refusal names X's pattern when a parameter accepts more", () => {
+  const name = { type: "string", pattern: "^[a-z.]+$", "x-named-pattern": "^[a-z]+$" }
+  const judge = compileQuery({ properties: { name } }, [])
+  expect(judge(splitQuery("name=a.b"))).toEqual({ value: { name: "a.b" } })
+  const verdict = judge(splitQuery("name=a-b"))
+  expect("error" in verdict && verdict.error.causes.map(({ message }) => message)).toEqual([
+    "The `name` query parameter value [a-b] does not match ^[a-z]+$",
+  ])
+})
+
 test("the value holds only the given parameters, and nothing is inherited", () => {
   const judge = compileQuery({ properties: { toString: { type: "boolean" } } }, [])
   const verdict = judge(splitQuery(""))

@@ -75,6 +75,8 @@ interface ParameterSchema {
   readonly enum?: readonly string[]
   readonly "x-listed"?: readonly string[]
   readonly pattern?: string
+  /** The narrower pattern of X, which a refusal names. */
+  readonly "x-named-pattern"?: string
   readonly format?: string
   readonly items?: ParameterSchema
 }
@@ -230,8 +232,9 @@ function stringReader(schema: ParameterSchema): TextReader {
   if (pattern === undefined) return (text) => ({ value: text })
   const form = new RegExp(pattern)
   const isAnId = pattern === idPattern
+  const named = schema["x-named-pattern"] ?? pattern
   return (text, name) => {
-    if (!form.test(text)) return refused(`${valueOf(name, text)} does not match ${pattern}`, isAnId ? anId : undefined)
+    if (!form.test(text)) return refused(`${valueOf(name, text)} does not match ${named}`, isAnId ? anId : undefined)
     return !isAnId || isId(text) ? { value: text } : { faults: [notValid(name, text, anId)] }
   }
 }

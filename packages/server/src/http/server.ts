@@ -13,6 +13,7 @@ import { addBodyParsers } from "./input/body-parsers.ts"
 import { BodyReader } from "./input/body-reader.ts"
 import { compileBody } from "./input/body-validator.ts"
 import { Callers } from "./callers.ts"
+import { corsReply } from "./cors.ts"
 import { defaultHeaders } from "./default-headers.ts"
 import type { HttpDeps, HttpServer } from "./deps.ts"
 import { createLimitsHook } from "./limits.ts"
@@ -47,6 +48,7 @@ import { troubleRoutes } from "./routes/trouble.ts"
 import { deletionRoutes, ownPostDeletionRoutes } from "./routes/deletions.ts"
 import { writtenPostRoutes } from "./routes/written-posts.ts"
 import { userPostRoutes } from "./routes/user-posts.ts"
+import { sourceRoutes } from "./routes/sources.ts"
 import { appLimitsRoutes, ownLimitsRoutes, usageRoutes } from "./routes/usage.ts"
 import { meRoutes, userRoutes } from "./routes/users.ts"
 import { webhookStateRoutes } from "./routes/webhook-details.ts"
@@ -69,7 +71,10 @@ export function createMetricsServer(
 }
 
 /** Dependencies of every server, with any routes. */
-type ServerDeps = Pick<HttpDeps, "clock" | "events" | "connections" | "rounds" | "requestMsMax" | "drainMsMax">
+type ServerDeps = Pick<
+  HttpDeps,
+  "clock" | "events" | "connections" | "rounds" | "requestMsMax" | "drainMsMax" | "corsOrigins"
+>
 
 /** Parts that all requests of a server share, on any route. */
 interface SharedByRequests {
@@ -129,13 +134,19 @@ function querystringParser(text: string): Record<string, unknown> {
 
 function addRequestHooks(
   server: HttpServer,
-  { clock, events, requestMsMax }: ServerDeps,
+  { clock, events, requestMsMax, corsOrigins }: ServerDeps,
   allowedMethods: AllowedMethods,
 ): void {
   server.decorateRequest("principal", null)
   server.decorateRequest("session", null)
   server.addHook("onRequest", (request, reply, done) => {
     void reply.headers(defaultHeaders(clock.nowMs()))
+    const cors = corsOrigins && corsReply(request.raw, corsOrigins)
+    if (cors !== undefined) void reply.headers(cors.headers)
+    if (cors?.isPreflight === true) {
+      void reply.code(204).send()
+      return
+    }
     if (hasNoBody(request.raw)) delete request.raw.headers["content-type"]
     done(headProblem(request.raw) ?? allowedMethods.refusal(request))
   })
@@ -197,7 +208,7 @@ async function registerRoutes(server: HttpServer, deps: RouteDeps): Promise<void
         overviewRoutes,
       ],
     },
-    { tokens: ["operator"], routes: [appRoutes, appLimitsRoutes] },
+    { tokens: ["operator"], routes: [appRoutes, appLimitsRoutes, sourceRoutes] },
     {
       tokens: appTokensMayIngest ? ["app", "ingest", "operator"] : ["ingest", "operator"],
       routes: [ingestRoutes],

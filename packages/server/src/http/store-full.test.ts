@@ -49,7 +49,7 @@ beforeEach(async () => {
     activity: await Activity.begin({ store: emptyStore, clock: systemClock }),
     notReady: () => [],
     clockAheadMs: () => 0,
-    links: { create: fail, delete: fail, setOrdered: fail, all: () => Promise.resolve([]) },
+    links: { create: fail, delete: fail, setOrdered: fail, setPaused: fail, all: () => Promise.resolve([]) },
     deadLetters: { redeliver: fail },
     replayRequests: { create: fail },
     events: { requestFinished: () => undefined, failed: (event: unknown) => void failures.push(event) },
@@ -80,6 +80,7 @@ const writes: readonly [method: string, path: string, body?: object][] = [
   ["POST", paths.link],
   ["DELETE", paths.link],
   ["PATCH", paths.linkDetail, { ordered: true }],
+  ["PATCH", paths.linkDetail, { paused: true }],
   ["POST", paths.redeliver, { all: true }],
   ["POST", paths.webhookReplay, { webhook_id: "1", from_date: "1", to_date: "1" }],
 ]

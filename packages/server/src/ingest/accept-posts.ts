@@ -9,24 +9,17 @@
  * read is reported by its number and affects no other line. When too many lines are rejected, the rest of the body is
  * not read. A body takes turns with others (`runtime/turns.ts`).
  */
-import type { Envelope } from "@sluice/api"
-import { WalkedPost } from "@sluice/rules/walk"
 import type { RuleIndex } from "../matching/rule-index.ts"
-import type { AcceptedPost } from "../model/post.ts"
 import type { Clock } from "../runtime/clock.ts"
 import { TooManyRejected } from "./intake-messages.ts"
 import { LineReader, textOfLine, type Line } from "./lines.ts"
 import { PostBatches, type BatchDeps, type BatchListener } from "./post-batches.ts"
 import { readDeletion } from "./read-deletion.ts"
-import { readEnvelope } from "./read-envelope.ts"
-import { walkEnvelope } from "./walk-envelope.ts"
+import { parsedPost, PostMatching, walkedPost, type ReadPost } from "./post-matching.ts"
 import type { Turn } from "../runtime/turns.ts"
 
 /** Most rejected lines of a body beyond the accepted ones. At the bound the rest of the body is not read. Ours. */
 export const rejectedBeyondTakenMax = 10_000
-
-/** Posts matched at a time where they wait for each other. Ours. */
-const matchedPostsMax = 64
 
 /** Lines read before the rules are caught up with again, though no line came meanwhile: 10 to 30 ms. Ours. */
 const linesPerCatchUpMax = 512
@@ -41,20 +34,12 @@ export interface AcceptorDeps extends BatchDeps {
   readonly turn: Pick<Turn, "next" | "spend">
 }
 
-interface ReadPost {
-  readonly post: AcceptedPost
-  readonly envelope: Envelope
-}
-
 /** Accepts one body of NDJSON, chunk by chunk. One call at a time. */
 export class PostAcceptor {
   readonly #deps: AcceptorDeps
   readonly #batches: PostBatches
   readonly #lines: LineReader
-  /** Posts that are read and not matched, where `matchNow` cannot say what they match. */
-  #read: ReadPost[] = []
-  /** Such posts are being matched, or could not be. */
-  #isMatching = false
+  readonly #matching: PostMatching
   /** When the rules were last caught up with, and the lines that may be read before they are again. */
   #caughtUpAtMs = Number.NEGATIVE_INFINITY
   #linesBeforeCatchUp = 0
@@ -66,6 +51,7 @@ export class PostAcceptor {
     this.#deps = deps
     this.#lines = new LineReader(deps.postBytesMax)
     this.#batches = new PostBatches(deps, listener)
+    this.#matching = new PostMatching({ ...deps, batches: this.#batches })
   }
 
   /** Bytes of memory that a line without its end takes. */
@@ -75,7 +61,7 @@ export class PostAcceptor {
 
   /** True when posts are read that are not part of a batch yet. */
   get hasUnmatched(): boolean {
-    return this.#read.length > 0 || this.#isMatching
+    return this.#matching.hasUnmatched
   }
 
   /** Stops reading after the current line, and discards a partial line. */
@@ -99,7 +85,7 @@ export class PostAcceptor {
    * when there is nothing to append.
    */
   async flush(): Promise<boolean> {
-    await this.#matchRead()
+    await this.#matching.matchRead()
     return this.#batches.flush()
   }
 
@@ -134,8 +120,8 @@ export class PostAcceptor {
         await this.stop()
         throw new TooManyRejected(`Too many lines were rejected, the last of them ${line.number}.`)
       }
-      if (this.#read.length >= matchedPostsMax) await this.#matchRead()
-      if (this.#batches.isFull(this.#read.length)) {
+      if (this.#matching.isDue) await this.#matching.matchRead()
+      if (this.#batches.isFull(this.#matching.unmatched)) {
         await this.#flushWhenFree()
         // Other bodies have had their turns while this one waited.
         await turn.next()
@@ -153,10 +139,9 @@ export class PostAcceptor {
       return
     }
     this.#batches.countLine(line.byteCount)
-    const { walked } = this.#deps.rules
-    const post = walked.read(line.bytes) ? walkEnvelope(walked, line.bytes) : undefined
-    if (post !== undefined) {
-      this.#take(post, walked)
+    const walked = walkedPost(this.#deps.rules, line.bytes)
+    if (walked !== undefined) {
+      this.#take(walked)
       return
     }
     const text = textOfLine(line.bytes)
@@ -165,9 +150,9 @@ export class PostAcceptor {
       this.#reject(line.number, text.fault)
       return
     }
-    const read = readEnvelope(text, this.#deps.clock.nowMs())
+    const read = parsedPost(text, this.#deps.clock.nowMs())
     if (read.ok) {
-      this.#take(read.post, read.envelope)
+      this.#take(read)
       return
     }
     const deletion = readDeletion(text)
@@ -175,12 +160,9 @@ export class PostAcceptor {
     else this.#reject(line.number, deletion ?? read)
   }
 
-  /** Matches the post, which has been walked or parsed, or keeps it until it can be. */
-  #take(post: AcceptedPost, source: WalkedPost | Envelope): void {
+  #take(read: ReadPost): void {
     if (this.#rejectedBeyondTaken > 0) this.#rejectedBeyondTaken -= 1
-    const matches = this.#read.length === 0 ? this.#deps.rules.matchNow(source) : undefined
-    if (matches !== undefined) this.#batches.add(post, matches)
-    else this.#read.push({ post, envelope: source instanceof WalkedPost ? (source.envelope as Envelope) : source })
+    this.#matching.take(read)
   }
 
   #reject(line: number, { title, detail }: { readonly title: string; readonly detail: string }): void {
@@ -188,22 +170,8 @@ export class PostAcceptor {
     this.#batches.reject(line, title, detail)
   }
 
-  async #matchRead(): Promise<void> {
-    const read = this.#read
-    if (read.length === 0) return
-    this.#read = []
-    this.#isMatching = true
-    const { rules, turn } = this.#deps
-    const matches = await rules.match(
-      read.map(({ envelope }) => envelope),
-      () => turn.spend(),
-    )
-    for (const [at, { post }] of read.entries()) this.#batches.add(post, matches[at] ?? [])
-    this.#isMatching = false
-  }
-
   async #flushWhenFree(): Promise<void> {
-    await this.#matchRead()
+    await this.#matching.matchRead()
     await this.#batches.flushWhenFree()
   }
 }

@@ -19,6 +19,6 @@ export async function forgetRuleChanges(
   const { store, rules, clock } = deps
   while (!signal.aborted) {
     await store.forgetRuleChanges(rules.seq).catch(() => undefined)
-    await clock.sleep(forgetMs, signal)
+    await clock.pause(forgetMs, signal)
   }
 }

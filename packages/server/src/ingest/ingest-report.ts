@@ -8,10 +8,14 @@ export interface IngestReport {
   readonly duplicates: number
   /** Lines that ask for deletions; absent when none does. */
   readonly deleted?: number
+  /** Records of a source that ask for nothing; absent when there are none. */
+  readonly ignored?: number
+  /** When the source had the last record, Unix ms; absent when it is not known. */
+  readonly recordAtMs?: number
   /** The rejected lines: all of a batch; of a whole body the first 100. */
   readonly rejected: readonly { readonly line: number; readonly title: string; readonly detail: string }[]
   readonly rejectedCount: number
-  /** Lines that were not blank: accepted, duplicates, deletions and rejected together. */
+  /** Lines that were not blank: accepted, duplicates, deletions, ignored and rejected together. */
   readonly lines: number
   /** Entries appended to match logs. */
   readonly matches: number
@@ -42,6 +46,8 @@ export function addReports(a: IngestReport, b: IngestReport): IngestReport {
     lines: a.lines + b.lines,
     matches: a.matches + b.matches,
     ...((a.deleted ?? b.deleted) !== undefined && { deleted: (a.deleted ?? 0) + (b.deleted ?? 0) }),
+    ...((a.ignored ?? b.ignored) !== undefined && { ignored: (a.ignored ?? 0) + (b.ignored ?? 0) }),
+    ...((b.recordAtMs ?? a.recordAtMs) !== undefined && { recordAtMs: b.recordAtMs ?? a.recordAtMs }),
     ...((a.undelivered ?? b.undelivered) !== undefined && {
       undelivered: (a.undelivered ?? 0) + (b.undelivered ?? 0),
     }),

@@ -1,13 +1,24 @@
 /** The calls between the main thread and an intake thread. None of them waits for the other thread. */
+import { SourceSuperseded } from "../model/source-superseded.ts"
 import { keepErrorClasses, type SentError } from "../runtime/error-codec.ts"
 import type { SkippedRules } from "../matching/rule-index.ts"
+import type { ConverterSettings } from "../conversion/converters.ts"
+import type { DrivenSource } from "./accept-records.ts"
 import type { IngestReport } from "./ingest-report.ts"
 import type { MatchUse } from "./post-batches.ts"
+
+/** A body that holds the records of a source: whose, and how they become posts. */
+export interface SourceBody {
+  readonly source: DrivenSource
+  readonly converter: ConverterSettings
+}
 
 /** Functions of an intake thread. `body` is the number of a body. */
 export interface IntakeFunctions {
   /** Opens a body whose matches are not appended. Any other body opens with its first chunk. */
   open(body: number, matchUse: MatchUse): void
+  /** Opens a body of records. */
+  openSource(body: number, of: SourceBody): void
   chunk(body: number, bytes: Uint8Array): void
   end(body: number): void
   /** Ends the body after what was sent of it: a partial last line is discarded. */
@@ -23,7 +34,7 @@ export interface IntakeReplies {
   /** A batch is durable, and chunks that took this much memory are read: one message wakes the other thread once. */
   batch(body: number, report: IngestReport, bytes: number, index: IndexNumbers): void
   done(body: number): void
-  /** With a store fault, `EmbeddingsUnavailable`, `TooManyRejected` or `PartialLinesTooLarge`. */
+  /** With a store fault, `SourceSuperseded`, `EmbeddingsUnavailable`, `TooManyRejected` or `PartialLinesTooLarge`. */
   failed(body: number, error: SentError): void
   /** With descriptions of rules that are damaged and therefore not in the index. */
   indexed(index: IndexNumbers, damaged: readonly string[]): void
@@ -36,7 +47,7 @@ export class TooManyRejected extends Error {}
 /** The body held the largest of the partial lines, which took too much memory. */
 export class PartialLinesTooLarge extends Error {}
 
-keepErrorClasses(TooManyRejected, PartialLinesTooLarge)
+keepErrorClasses(TooManyRejected, PartialLinesTooLarge, SourceSuperseded)
 
 /** Numbers of the rule index. */
 export interface IndexNumbers {

@@ -7,6 +7,8 @@ import { RuleIndex } from "../matching/rule-index.ts"
 import { systemClock } from "../runtime/clock.ts"
 import { SharedClock } from "../runtime/shared-clock.ts"
 import { createEmbeddings, type EmbeddingsEndpoint } from "../runtime/embeddings.ts"
+import { systemRandom } from "../runtime/random.ts"
+import { createSnowflakes } from "../runtime/snowflakes.ts"
 import { loadThread, serveThread, type Thread } from "../runtime/thread.ts"
 import { openStore, type StoreAccess } from "../store/engine.ts"
 import { isReadFault } from "../store/store-faults.ts"
@@ -58,7 +60,9 @@ serveThread(import.meta.url, async (settings: IntakeSettings, port) => {
   const rules = await RuleIndex.load(store, { embeddings, ruleStepsPerAppMax, survives })
   const ruleMatchCounts = new RuleMatchCounts({ store, clock })
   opening.defer(() => ruleMatchCounts.close())
-  const { indexFailed } = serveIntake(port, { store, rules, ruleMatchCounts, clock, postBytesMax })
+  // Another generator may give the same id: then the second post gets the next free one.
+  const snowflakes = createSnowflakes(clock, systemRandom)
+  const { indexFailed } = serveIntake(port, { store, rules, ruleMatchCounts, clock, snowflakes, postBytesMax })
   for (const error of readFaults) indexFailed(error)
   const closing = new AbortController()
   const running = Promise.all([

@@ -13,6 +13,7 @@
  * order; that of posts in different bodies was never defined.
  */
 import type { MessagePort } from "node:worker_threads"
+import { SourceSuperseded } from "../model/source-superseded.ts"
 import { ingestCrowded } from "../model/problem.ts"
 import type { SkippedRules } from "../matching/rule-index.ts"
 import type { AppId } from "../model/ids.ts"
@@ -27,6 +28,7 @@ import {
   type IndexNumbers,
   type IntakeFunctions,
   type IntakeReplies,
+  type SourceBody,
 } from "./intake-messages.ts"
 import { Backlog, PortBody, type IntakeBody } from "./port-body.ts"
 import type { MatchUse } from "./post-batches.ts"
@@ -38,6 +40,8 @@ export interface Intake {
    * batch with its report. Throws a `Problem` when too many bodies are open.
    */
   open(onBatch?: (report: IngestReport) => void, matchUse?: MatchUse): IntakeBody
+  /** Opens a body of records of a source. Its reason to fail may be `SourceSuperseded`, too. Throws as `open`. */
+  openSource(of: SourceBody, onBatch: (report: IngestReport) => void): IntakeBody
   /** Rules of an app that were skipped since the server started; `undefined` when there are none. */
   skippedOf(appId: AppId): SkippedRules | undefined
 }
@@ -107,8 +111,8 @@ export function intakeThrough(
       done: (id) => bodies.get(id)?.body.done(),
       failed(id, sent) {
         const error = receivedError(sent)
-        // The others are the client's own fault.
-        const isOurs = !(error instanceof TooManyRejected || error instanceof PartialLinesTooLarge)
+        // The others are the client's own fault, or those of a source that goes elsewhere.
+        const isOurs = ![TooManyRejected, PartialLinesTooLarge, SourceSuperseded].some((kind) => error instanceof kind)
         if (isOurs) events.failed({ where: error instanceof EmbeddingsUnavailable ? "embeddings" : "ingest", error })
         bodies.get(id)?.body.fail(error)
       },
@@ -133,17 +137,27 @@ export function intakeThrough(
     bodies.delete(id)
   }
 
+  function openBody(onBatch: (report: IngestReport) => void) {
+    if (bodies.size >= bodiesMax) throw ingestCrowded(`${bodiesMax} bodies of posts are open, the most.`)
+    lastBody += 1
+    const id = lastBody
+    const reader = readers.reduce((least, one) => (one.openBodies < least.openBodies ? one : least))
+    const body = new PortBody(reader.port, id, backlog, onBatch, () => close(id))
+    bodies.set(id, { body, reader })
+    reader.openBodies += 1
+    if (reader.hasExited) body.fail(threadExited())
+    return { id, body, port: reader.port }
+  }
+
   return {
     open(onBatch = () => undefined, matchUse?: MatchUse) {
-      if (bodies.size >= bodiesMax) throw ingestCrowded(`${bodiesMax} bodies of posts are open, the most.`)
-      lastBody += 1
-      const id = lastBody
-      const reader = readers.reduce((least, one) => (one.openBodies < least.openBodies ? one : least))
-      const body = new PortBody(reader.port, id, backlog, onBatch, () => close(id))
-      bodies.set(id, { body, reader })
-      reader.openBodies += 1
-      if (matchUse !== undefined) reader.port.tell("open", [id, matchUse])
-      if (reader.hasExited) body.fail(threadExited())
+      const { id, body, port } = openBody(onBatch)
+      if (matchUse !== undefined) port.tell("open", [id, matchUse])
+      return body
+    },
+    openSource(of, onBatch) {
+      const { id, body, port } = openBody(onBatch)
+      port.tell("openSource", [id, of])
       return body
     },
     skippedOf: (appId) => skipped.get(appId),

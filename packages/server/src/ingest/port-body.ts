@@ -4,6 +4,7 @@
  * A chunk that owns its memory, as those of a socket do, is transferred without a copy. Small chunks are joined while
  * many others are unread, since each message takes memory of its own.
  */
+import { SourceSuperseded } from "../model/source-superseded.ts"
 import { embeddingsUnavailable, ingestCrowded, storeUnavailable, type Problem } from "../model/problem.ts"
 import { EmbeddingsUnavailable } from "../runtime/embeddings.ts"
 import type { PortCalls } from "../runtime/port-calls.ts"
@@ -25,8 +26,8 @@ export class BodyRefused extends Error {
 /** One body of NDJSON while it is received. */
 export interface IntakeBody {
   /**
-   * Aborted when a part of the body could not be matched or stored, or was refused. The reason is a `Problem` or
-   * `BodyRefused`.
+   * Aborted when a part of the body could not be matched or stored, or was refused. The reason is a `Problem`,
+   * `BodyRefused` or `SourceSuperseded`.
    */
   readonly failed: AbortSignal
   /**
@@ -223,7 +224,8 @@ function ownsItsMemory(chunk: Uint8Array): chunk is Uint8Array<ArrayBuffer> {
   return chunk.buffer instanceof ArrayBuffer && chunk.length === chunk.buffer.byteLength
 }
 
-function problemOf(error: Error): Problem {
+function problemOf(error: Error): Problem | SourceSuperseded {
+  if (error instanceof SourceSuperseded) return error
   if (error instanceof PartialLinesTooLarge) {
     return ingestCrowded("Lines without their end take too much memory, and this body held most of it.")
   }

@@ -6,9 +6,10 @@
  * full: a line waits for the append in progress, and not for one of each chunk before it. Matches of posts that are not
  * to be delivered are counted and not appended: readers deliver everything in the log.
  */
-import type { AppId } from "../model/ids.ts"
+import type { AppId, PostId } from "../model/ids.ts"
 import type { PostMatch } from "../model/match.ts"
 import type { AcceptedPost } from "../model/post.ts"
+import type { SourceDeadLetter, UserNotice } from "../model/source.ts"
 import type { Clock } from "../runtime/clock.ts"
 import type { DeletionRequest } from "../model/deletion.ts"
 import type { DeletionWrites } from "../store/port/deletion-store.ts"
@@ -29,7 +30,9 @@ const batchBytesMax = 2_000_000
 
 /** Dependencies of batches. */
 export interface BatchDeps {
-  readonly store: MatchLogWrites & Pick<DeletionWrites, "delete">
+  readonly store: Pick<DeletionWrites, "delete"> & MatchLogWrites
+  /** Appends the batches of a source, in place of the store. */
+  readonly sourceAppend?: SourceAppender | undefined
   readonly ruleMatchCounts: Pick<RuleMatchCounts, "note">
   readonly clock: Pick<Clock, "nowMs">
   /** By default the matches are appended. */
@@ -46,13 +49,50 @@ export interface BatchListener {
   failed(error: unknown): void
 }
 
-interface MatchedPost {
+/** Facts of a post that its source knows and its envelope does not hold. */
+export interface PostPlace {
+  /** Absent for a post whose id nothing else can have. */
+  readonly name: string | undefined
+  /** Whether the id is one that does not follow from the name. */
+  readonly isAssigned: boolean
+  /** Whether the post is stored and matched, and not delivered. */
+  readonly isOld: boolean
+  /** The envelope, when the post has this id. */
+  envelopeWith(id: PostId): string
+}
+
+/** A post with its matches. */
+export interface MatchedPost {
   readonly post: AcceptedPost
   readonly matches: readonly PostMatch[]
+  /** Absent for a post that came as an envelope. */
+  readonly place?: PostPlace | undefined
 }
+
+/** The rest of a source's records: neither posts nor deletions. */
+export interface SourceNotes {
+  /** Position behind the last record, and when the source had it, Unix ms; absent when it says neither. */
+  position?: string | undefined
+  recordAtMs?: number | undefined
+  /** Records that were fine, and asked for nothing. */
+  ignored: number
+  users: UserNotice[]
+  deadLetters: SourceDeadLetter[]
+}
+
+/** Appends batches of a source. Returns which posts were new, in order. */
+export type SourceAppender = (
+  posts: readonly MatchedPost[],
+  notes: SourceNotes,
+  atMs: number,
+) => Promise<readonly boolean[]>
+
+/** How long a position may wait to be saved while no post comes. Ours: a source repeats as much after a crash. */
+const positionMsMax = 1_000
 
 interface Batch {
   readonly posts: readonly MatchedPost[]
+  readonly notes: SourceNotes
   readonly rejected: IngestReport["rejected"]
   /** Each of another post or user. */
   readonly deletions: readonly DeletionRequest[]
@@ -67,6 +107,9 @@ export class PostBatches {
   readonly #deps: BatchDeps
   readonly #listener: BatchListener
   #posts: MatchedPost[] = []
+  #notes = noNotes()
+  /** When a position was saved last. */
+  #savedAtMs = Number.NEGATIVE_INFINITY
   /** Bytes of the lines since the last batch, which its posts are parts of, and of the matches. */
   #bytes = 0
   /** Posts and users that lines of the batch tell to delete, by kind and id, and the number of these lines. */
@@ -85,7 +128,7 @@ export class PostBatches {
 
   /** True when the batch is full, with so many more posts that wait for their matches. */
   isFull(unmatched: number): boolean {
-    const count = this.#posts.length + this.#deletionLines + unmatched
+    const count = this.#posts.length + this.#deletionLines + this.#notes.ignored + unmatched
     return count >= batchPostsMax || this.#bytes >= batchBytesMax || this.#rejected.length >= rejectedMax
   }
 
@@ -94,8 +137,8 @@ export class PostBatches {
     this.#bytes += bytes
   }
 
-  add(post: AcceptedPost, matches: readonly PostMatch[]): void {
-    this.#posts.push({ post, matches })
+  add(post: AcceptedPost, matches: readonly PostMatch[], place?: PostPlace): void {
+    this.#posts.push({ post, matches, place })
     for (const match of matches) this.#bytes += rulesCharacters(match)
   }
 
@@ -103,6 +146,27 @@ export class PostBatches {
   delete(request: DeletionRequest): void {
     this.#deletions.set(`${request.kind} ${request.id}`, request)
     this.#deletionLines += 1
+  }
+
+  /** A record of a source was fine, and asked for nothing. */
+  ignore(): void {
+    this.#notes.ignored += 1
+  }
+
+  noteUser(user: UserNotice): void {
+    this.#notes.users.push(user)
+    this.#notes.ignored += 1
+  }
+
+  /** Keeps what was rejected, as it came. */
+  deadLetter(letter: SourceDeadLetter): void {
+    this.#notes.deadLetters.push(letter)
+  }
+
+  /** The source stands here behind the records so far. */
+  moveTo(position: string | undefined, recordAtMs: number | undefined): void {
+    if (position !== undefined) this.#notes.position = position
+    if (recordAtMs !== undefined) this.#notes.recordAtMs = recordAtMs
   }
 
   reject(line: number, title: string, detail: string): void {
@@ -115,7 +179,7 @@ export class PostBatches {
    */
   flush(): boolean {
     if (this.#appending === undefined) return this.#begin()
-    this.#isDue = this.#posts.length + this.#rejected.length + this.#deletionLines > 0
+    this.#isDue = this.#lines > 0
     return this.#isDue
   }
 
@@ -132,17 +196,24 @@ export class PostBatches {
     while (this.#appending !== undefined) await this.#appending
   }
 
+  /** Lines of the batch. */
+  get #lines(): number {
+    return this.#posts.length + this.#rejected.length + this.#deletionLines + this.#notes.ignored
+  }
+
   #begin(): boolean {
+    this.#isDue = false
+    if (this.#lines === 0) return false
     const batch: Batch = {
       posts: this.#posts,
+      notes: this.#notes,
       rejected: this.#rejected,
       deletions: [...this.#deletions.values()],
       deletionLines: this.#deletionLines,
     }
-    this.#isDue = false
     this.#bytes = 0
-    if (batch.posts.length + batch.rejected.length + batch.deletionLines === 0) return false
     this.#posts = []
+    this.#notes = noNotes()
     this.#rejected = []
     this.#deletions.clear()
     this.#deletionLines = 0
@@ -159,31 +230,62 @@ export class PostBatches {
     if (this.#isDue) this.#begin()
   }
 
-  async #append({ posts: batch, rejected, deletions, deletionLines }: Batch): Promise<void> {
-    const { store, clock, ruleMatchCounts, matchUse = { kind: "append" } } = this.#deps
+  async #append(batch: Batch): Promise<void> {
+    const { store, clock } = this.#deps
+    const { posts, notes, rejected, deletions, deletionLines } = batch
     const atMs = clock.nowMs()
-    const isAppended = matchUse.kind === "append"
-    const appended = isAppended ? batch : batch.map(({ post }) => ({ post, matches: [] }))
     for (let at = 0; at < deletions.length; at += deletedAtOnceMax) {
       await store.delete(deletions.slice(at, at + deletedAtOnceMax), atMs)
     }
-    const isNew = batch.length === 0 ? [] : await store.append(appended, atMs)
-    const accepted = batch.filter((_, index) => isNew[index])
-    for (const { matches } of accepted) ruleMatchCounts.note(matches, atMs)
-    const all = accepted.flatMap(({ matches }) => matches)
+    const isNew = await this.#appendPosts(batch, atMs)
+    const accepted = posts.filter((_, index) => isNew[index])
     this.#listener.appended({
+      ...this.#countMatches(accepted, atMs),
       rejected,
       rejectedCount: rejected.length,
       accepted: accepted.length,
-      duplicates: batch.length - accepted.length,
-      lines: batch.length + rejected.length + deletionLines,
-      matches: isAppended ? all.length : 0,
+      duplicates: posts.length - accepted.length,
+      lines: posts.length + rejected.length + deletionLines + notes.ignored,
       ...(deletionLines > 0 && { deleted: deletionLines }),
-      ...(matchUse.kind === "count" && {
-        undelivered: all.filter(({ appId }) => appId === (matchUse.appId ?? appId)).length,
-      }),
+      ...(notes.ignored > 0 && { ignored: notes.ignored }),
+      ...(notes.recordAtMs !== undefined && { recordAtMs: notes.recordAtMs }),
     })
   }
+
+  async #appendPosts({ posts, notes, deletionLines }: Batch, atMs: number): Promise<readonly boolean[]> {
+    const { store, sourceAppend, matchUse = appended } = this.#deps
+    if (sourceAppend === undefined) {
+      const given = matchUse.kind === "append" ? posts : posts.map(({ post }) => ({ post, matches: [] }))
+      return given.length === 0 ? [] : store.append(given, atMs)
+    }
+    const isIdle = posts.length + deletionLines + notes.users.length + notes.deadLetters.length === 0
+    // A position alone can wait: the next batch has a later one.
+    if (isIdle && atMs - this.#savedAtMs < positionMsMax) return []
+    this.#savedAtMs = atMs
+    return sourceAppend(posts, notes, atMs)
+  }
+
+  /** Counts the matches of accepted posts; for a report. */
+  #countMatches(accepted: readonly MatchedPost[], atMs: number): Pick<IngestReport, "matches" | "undelivered"> {
+    const { ruleMatchCounts, matchUse = appended } = this.#deps
+    for (const { matches } of accepted) ruleMatchCounts.note(matches, atMs)
+    const isDelivered = ({ place }: MatchedPost): boolean => place?.isOld !== true
+    const delivered = matchUse.kind === "append" ? accepted.filter(isDelivered) : []
+    if (matchUse.kind !== "count") return { matches: total(delivered.map(({ matches }) => matches.length)) }
+    const all = accepted.flatMap(({ matches }) => matches)
+    return { matches: 0, undelivered: all.filter(({ appId }) => appId === (matchUse.appId ?? appId)).length }
+  }
+}
+
+/** Use of the matches of a body that names none. */
+const appended: MatchUse = { kind: "append" }
+
+function noNotes(): SourceNotes {
+  return { ignored: 0, users: [], deadLetters: [] }
+}
+
+function total(counts: readonly number[]): number {
+  return counts.reduce((all, count) => all + count, 0)
 }
 
 /** Approximate length of the rules of a match as JSON text. */

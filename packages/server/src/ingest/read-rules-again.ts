@@ -16,7 +16,7 @@ export async function readRulesAgain(
 ): Promise<void> {
   const { rules, clock, failed } = deps
   while (!rules.isWhole) {
-    await clock.sleep(againMs, signal)
+    await clock.pause(againMs, signal)
     if (signal.aborted) return
     await rules.catchUp().catch(failed)
   }

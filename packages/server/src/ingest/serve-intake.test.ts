@@ -5,6 +5,8 @@ import { RuleIndex } from "../matching/rule-index.ts"
 import type { AppId, RuleId } from "../model/ids.ts"
 import { Problem } from "../model/problem.ts"
 import { systemClock as clock } from "../runtime/clock.ts"
+import { systemRandom } from "../runtime/random.ts"
+import { createSnowflakes } from "../runtime/snowflakes.ts"
 import { anApp, aRule, cap, newestPosts } from "../store/contract/fixtures.ts"
 import { openTestedStore } from "../store/tested-store.testing.ts"
 import type { Store } from "../store/store.ts"
@@ -47,6 +49,7 @@ beforeEach(async () => {
     rules: await RuleIndex.load(fragile),
     ruleMatchCounts: { note: () => undefined },
     clock,
+    snowflakes: createSnowflakes(clock, systemRandom),
     postBytesMax: 262_144,
   })
   intake = intakeThrough([{ intakePort: channel.port1 }], {
@@ -383,7 +386,9 @@ test("the counts in a report of the index are not older than the batch that was 
   using ports = new DisposableStack()
   const { port1, port2 } = ports.adopt(new MessageChannel(), (one) => one.port1.close())
   const ruleMatchCounts = { note: () => undefined }
-  serveIntake(port2, { store: slow, rules: await RuleIndex.load(store), ruleMatchCounts, clock, postBytesMax })
+  const snowflakes = createSnowflakes(clock, systemRandom)
+  const rules = await RuleIndex.load(store)
+  serveIntake(port2, { store: slow, rules, ruleMatchCounts, clock, snowflakes, postBytesMax })
   const counted: number[] = []
   const watching = intakeThrough([{ intakePort: port1 }], {
     failed,

@@ -8,14 +8,18 @@ import type { Clock } from "../runtime/clock.ts"
 import { sentError } from "../runtime/error-codec.ts"
 import { PortCalls } from "../runtime/port-calls.ts"
 import type { Store } from "../store/store.ts"
+import { loadConverter } from "../conversion/converters.ts"
+import type { Snowflakes } from "../runtime/snowflakes.ts"
 import { PostAcceptor } from "./accept-posts.ts"
-import type { MatchUse } from "./post-batches.ts"
+import { RecordAcceptor } from "./accept-records.ts"
+import type { BatchListener, MatchUse } from "./post-batches.ts"
 import {
   memoryOf,
   PartialLinesTooLarge,
   type IndexNumbers,
   type IntakeFunctions,
   type IntakeReplies,
+  type SourceBody,
 } from "./intake-messages.ts"
 import type { RuleMatchCounts } from "./rule-match-counts.ts"
 import { Turns, type Turn } from "../runtime/turns.ts"
@@ -25,10 +29,16 @@ type PendingPart =
   | { readonly kind: "chunk"; readonly bytes: Uint8Array; readonly cameAtMs: number }
   | { readonly kind: "end" | "stop" }
 
+/** Accepts the lines of a body: posts, or records of a source. */
+type BodyAcceptor = Pick<
+  PostAcceptor,
+  "partialLineBytes" | "hasUnmatched" | "abandon" | "write" | "flush" | "settled" | "stop" | "end"
+>
+
 /** A body that is being read. */
 interface OpenBody {
   readonly id: number
-  readonly acceptor: PostAcceptor
+  readonly acceptor: BodyAcceptor
   readonly turn: Turn
   /** Parts that are not handled yet, in order. Bounded by the window of the main thread. */
   readonly pending: PendingPart[]
@@ -58,6 +68,8 @@ export interface IntakeDeps {
   readonly rules: RuleIndex
   readonly ruleMatchCounts: Pick<RuleMatchCounts, "note">
   readonly clock: Clock
+  /** Ids of posts that come without one. */
+  readonly snowflakes: Snowflakes
   /** Most bytes of a line. */
   readonly postBytesMax: number
 }
@@ -75,28 +87,31 @@ export function serveIntake(port: MessagePort, deps: IntakeDeps): { readonly ind
   // The next batch catches up as well. Until that succeeds, no batch is accepted.
   const indexFailed = (error: unknown): void => main.tell("indexFailed", [sentError(error)])
 
-  function openBody(id: number, matchUse?: MatchUse): OpenBody {
+  function openBody(id: number, makeAcceptor: (turn: Turn, listener: BatchListener) => BodyAcceptor): OpenBody {
     const turn = turns.open()
-    const acceptor = new PostAcceptor(
-      { ...deps, turn, matchUse },
-      {
-        appending() {
-          body.chunksAppending = takeChunksRead(body)
-          body.isAllMatched = !acceptor.hasUnmatched
-        },
-        appended(report) {
-          const chunks = body.chunksAppending
-          body.chunksAppending = []
-          main.tell("batch", [id, report, memoryOfAll(chunks), numbersOf(deps.rules)])
-          if (body.isAllMatched) for (const chunk of chunks) release(chunk)
-        },
-        failed: (error) => fail(body, error),
+    const acceptor = makeAcceptor(turn, {
+      appending() {
+        body.chunksAppending = takeChunksRead(body)
+        body.isAllMatched = !acceptor.hasUnmatched
       },
-    )
+      appended(report) {
+        const chunks = body.chunksAppending
+        body.chunksAppending = []
+        main.tell("batch", [id, report, memoryOfAll(chunks), numbersOf(deps.rules)])
+        if (body.isAllMatched) for (const chunk of chunks) release(chunk)
+      },
+      failed: (error) => fail(body, error),
+    })
     const body: OpenBody = { ...unread, pending: [], chunksRead: [], chunksAppending: [], id, acceptor, turn }
     bodies.set(id, body)
     return body
   }
+
+  const openPosts = (id: number, matchUse?: MatchUse): OpenBody =>
+    openBody(id, (turn, listener) => new PostAcceptor({ ...deps, turn, matchUse }, listener))
+
+  const openRecords = (id: number, of: SourceBody): OpenBody =>
+    openBody(id, (turn, listener) => recordAcceptorOf(of, { ...deps, turn }, listener))
 
   /** Reports only the first failure: it may cause others. */
   function fail(body: OpenBody, error: unknown): void {
@@ -153,13 +168,14 @@ export function serveIntake(port: MessagePort, deps: IntakeDeps): { readonly ind
   }
 
   function queue(id: number, part: PendingPart): void {
-    const body = bodies.get(id) ?? openBody(id)
+    const body = bodies.get(id) ?? openPosts(id)
     body.pending.push(part)
     void handlePending(body)
   }
 
   const functions: IntakeFunctions = {
-    open: openBody,
+    open: openPosts,
+    openSource: openRecords,
     chunk: (id, bytes) => queue(id, { kind: "chunk", bytes, cameAtMs: deps.clock.monotonicMs() }),
     end: (id) => queue(id, { kind: "end" }),
     stop: (id) => queue(id, { kind: "stop" }),
@@ -178,6 +194,17 @@ export function serveIntake(port: MessagePort, deps: IntakeDeps): { readonly ind
   })
   void reportIndex().catch(indexFailed)
   return { indexFailed }
+}
+
+function recordAcceptorOf(
+  { source, converter: settings }: SourceBody,
+  deps: IntakeDeps & { readonly turn: Turn },
+  listener: BatchListener,
+): RecordAcceptor {
+  const converter = loadConverter(settings)
+  // The first record meets the failure.
+  converter.catch(() => undefined)
+  return new RecordAcceptor({ ...deps, source, converter }, listener)
 }
 
 function numbersOf(index: RuleIndex): IndexNumbers {

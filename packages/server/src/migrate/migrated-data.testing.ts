@@ -71,10 +71,37 @@ export async function fillDirectory(directory: string): Promise<void> {
   const rotated = { signingKeySealed: box.seal("another key"), previousUntilMs: 2_000_000_000_000 }
   await store.rotateSigningKey(app, "1" as WebhookId, rotated)
   await store.setLinkOrdered(app, "3" as WebhookId, true)
+  await store.setLinkPaused(app, "1" as WebhookId, 1_900_000_000_000)
   await addPosts(store)
   await deliver(store)
   await addConnections(store)
+  await addSources(store)
 }
+
+/** A paused source and one that has gone on, with a gap, a dead letter and an assigned name. */
+async function addSources(store: Store): Promise<void> {
+  await store.pauseSource("pond", true)
+  const { driver } = await store.beginSource("sky")
+  const [name, id] = [`https://example.com/${hostile}`, "1992000000000000777" as PostId]
+  const envelope = Buffer.from(JSON.stringify({ data: { id, text: "a", source_uri: name } }))
+  const letter = { id: letterId(1), source: "sky", atMs: newestAtMs, title: "Invalid JSON", detail: hostile }
+  await store.appendFrom(
+    {
+      source: "sky",
+      driver,
+      position: hostile,
+      names: [name],
+      assigned: [{ name, id }],
+      deadLetters: [{ ...letter, record: Uint8Array.from([0, 255, 10, 92]) }],
+      users: [],
+    },
+    [{ post: { ...aPost(id), envelope }, matches: [] }],
+    newestAtMs,
+  )
+  await store.noteSourceGap({ id: letterId(2), source: "sky", fromMs: 1, reason: hostile, notedAtMs: newestAtMs })
+}
+
+const letterId = (number: number): string => `01890a5d-ac96-774b-bcce-b302099a900${number}`
 
 const links = [
   [app, "1", "31"],
@@ -235,6 +262,10 @@ export async function readAll(reads: StoreReads): Promise<Readonly<Record<string
     deletions: await reads.deletions({ after: 0, limit: 100 }),
     deletedPosts: [...(await reads.deletedPosts(["77", "90"] as PostId[]))],
     userFill: await reads.userFill(),
+    sources: await reads.sources(),
+    sourceGaps: await reads.sourceGaps("sky"),
+    sourceDeadLetters: await reads.sourceDeadLetters(allOlder),
+    assignedNames: await reads.assignedNames([`https://example.com/${hostile}`]),
     usersByName: await reads.usersByName(["hawk"]),
     usersByPrefix: await reads.usersByPrefix({ prefix: "w", limit: 5 }),
     usersByWords: await reads.usersByWords({ words: ["cats", "likes"], limit: 5, scanMax: 5 }),

@@ -5,6 +5,8 @@ export function isDateTime(text: string): boolean {
   )
   const day = match?.[1]
   if (day === undefined) return false
+  // Every month has 28 days, and asking the calendar takes longer than the pattern.
+  if (/-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])$/.test(day)) return true
   const atMs = Date.parse(`${day}T00:00:00Z`)
   return Number.isFinite(atMs) && instant(atMs).startsWith(day)
 }

@@ -22,6 +22,8 @@ export interface LinkToDeliver extends StoredLink {
   readonly position: MatchSeq
   /** Strictly one after the other, in the order of the log. */
   readonly isOrdered: boolean
+  /** Since when it is paused, Unix ms: nothing is sent, and its position stays. Absent for a link that delivers. */
+  readonly pausedAtMs?: number
   /** Grows each time matches of the link are to be sent again: they are retries from then on, due at once. */
   readonly redeliveries: number
   /** The epochs of its app's match log after the first, in any order; absent when the log has only one. */

@@ -11,8 +11,11 @@ export interface IncludedUser {
   readonly end: number
 }
 
-/** Longest username that is kept, so that an index can hold it: an account name and the name of its host. Ours. */
-const usernameCharactersMax = 320
+/**
+ * Longest username that is kept, so that an index can hold it. Ours: an account name and the name of its host, of 253
+ * characters each, as a rule or a look-up can name them.
+ */
+const usernameCharactersMax = 507
 
 /** Largest user object that is kept, so that a page of a thousand takes some megabytes. Ours: X's have about 1 KB. */
 export const userBytesMax = 16_384

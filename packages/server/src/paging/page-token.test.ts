@@ -53,6 +53,19 @@ test("a token is 45 to 64 characters of lowercase base32hex", () => {
   )
 })
 
+test("a token leads to a UUID, and has 80 characters", () => {
+  const uuids = fc.bigInt({ min: 1n << 64n, max: (1n << 128n) - 1n }).map(String)
+  fc.assert(
+    fc.property(uuids, directions, (from, direction) => {
+      const token = tokens.issue(scope, { direction, from })
+      expect(token).toMatch(/^[0-9a-v]{80}$/)
+      expect(tokens.read(scope, token)).toEqual({ direction, from })
+      const changedToken = `${token.startsWith("0") ? "1" : "0"}${token.slice(1)}`
+      expect(refusalOf(changedToken)).toContain("is not a valid token")
+    }),
+  )
+})
+
 test("every process that has the key reads a token, and no process with another key does", () => {
   const token = tokens.issue(scope, { direction: "older", from: "9" })
   expect(createPageTokens({ key, lifetimeMs: hourMs, clock }).read(scope, token).from).toBe("9")

@@ -7,7 +7,9 @@
  *     bytes 15 to 19     hash of the request's other parameters
  *     bytes 20 to 39     HMAC-SHA256 of endpoint, app and the twenty bytes above, its first 20 bytes
  *
- * 40 bytes are 64 characters of base32hex without a bit to spare, so every change of a character changes a byte
+ * The position of a list by UUIDs is the number of one, in bytes 1 to 18: all after it moves by ten bytes, to 50.
+ *
+ * 40 bytes are 64 characters of base32hex without a bit to spare, and 50 bytes 80, so every change of a character changes a byte
  * and the seal no longer fits. Endpoint and app are only in the seal: a token of another one is no token here.
  * The hash of the parameters is in the token, so that a token with changed parameters can be distinguished from a forged
  * one. It is short because it guards against mistakes, not attacks: a client that finds two requests with the same hash
@@ -35,13 +37,13 @@ export interface PageScope {
 /** A position in a list ordered by id, newest first, and the direction to read from it. */
 export interface PagePosition {
   readonly direction: "older" | "newer"
-  /** An id, exclusive. */
+  /** An id, or the number of a UUID: digits, exclusive. */
   readonly from: string
 }
 
 /** Makes and reads page tokens. */
 export interface PageTokens {
-  /** 64 characters of lowercase base32hex. */
+  /** 64 characters of lowercase base32hex, or 80 for the number of a UUID. */
   issue(scope: PageScope, position: PagePosition): string
   /**
    * Throws an invalid-request `Problem` for a token that was not issued for this endpoint and app, has expired, was issued
@@ -58,9 +60,31 @@ export interface PageTokens {
 const aheadMsMax = 24 * 3_600_000
 
 const directions = ["older", "newer"] as const
-const parametersAt = 15
-const sealAt = 20
-const tokenBytes = 40
+
+/** Offsets of the parts of a token. */
+interface Layout {
+  readonly issuedAt: number
+  readonly parametersAt: number
+  readonly sealAt: number
+  readonly bytes: number
+}
+
+const layoutOf = (positionBytes: number): Layout => {
+  const issuedAt = 1 + positionBytes
+  return { issuedAt, parametersAt: issuedAt + 6, sealAt: issuedAt + 11, bytes: issuedAt + 31 }
+}
+
+const layouts = { id: layoutOf(8), uuid: layoutOf(18) }
+
+/** The bytes of a token and their layout. */
+interface ReadToken {
+  readonly bytes: Buffer
+  readonly layout: Layout
+}
+
+const idBits = 64n
+const parametersBytes = 5
+const sealBytes = 20
 
 /**
  * Tokens under `key`, which must serve nothing else, that are valid for `lifetimeMs` (0: forever).
@@ -76,50 +100,63 @@ export function createPageTokens(options: {
 
   function seal(scope: PageScope, content: Uint8Array): Uint8Array {
     const mac = createHmac("sha256", key).update(`${scope.endpoint}\n${scope.appId}\n`).update(content).digest()
-    return mac.subarray(0, tokenBytes - sealAt)
+    return mac.subarray(0, sealBytes)
   }
 
   return {
     issue(scope, { direction, from }) {
-      const bytes = Buffer.alloc(tokenBytes)
+      const position = BigInt(from)
+      const layout = position >> idBits === 0n ? layouts.id : layouts.uuid
+      const bytes = Buffer.alloc(layout.bytes)
       bytes.writeUInt8(directions.indexOf(direction), 0)
-      bytes.writeBigUInt64BE(BigInt(from), 1)
-      bytes.writeUIntBE(clock.nowMs(), 9, 6)
-      bytes.set(parametersHash(scope), parametersAt)
-      bytes.set(seal(scope, bytes.subarray(0, sealAt)), sealAt)
+      writePosition(bytes, layout, position)
+      bytes.writeUIntBE(clock.nowMs(), layout.issuedAt, 6)
+      bytes.set(parametersHash(scope), layout.parametersAt)
+      bytes.set(seal(scope, bytes.subarray(0, layout.sealAt)), layout.sealAt)
       return encode(bytes)
     },
     read(scope, token) {
-      const bytes = decode(token)
-      if (bytes === undefined || !timingSafeEqual(seal(scope, bytes.subarray(0, sealAt)), bytes.subarray(sealAt))) {
-        throw invalid(scope, token)
-      }
-      const issuedAtMs = bytes.readUIntBE(9, 6)
+      const read = decode(token)
+      if (read === undefined || !isSealed(read, (content) => seal(scope, content))) throw invalid(scope, token)
+      const { bytes, layout } = read
+      const issuedAtMs = bytes.readUIntBE(layout.issuedAt, 6)
       const ageMs = clock.nowMs() - issuedAtMs
       if (ageMs < -aheadMsMax) throw early(scope, token)
       if (lifetimeMs > 0 && ageMs >= lifetimeMs) throw expired(scope, token, lifetimeMs)
       if (isExpiredEarly?.(scope.appId, issuedAtMs) === true) throw expired(scope, token, lifetimeMs)
-      if (!parametersHash(scope).equals(bytes.subarray(parametersAt, sealAt))) throw changed(scope, token)
-      return positionIn(scope, bytes, token)
+      const given = bytes.subarray(layout.parametersAt, layout.sealAt)
+      if (!parametersHash(scope).equals(given)) throw changed(scope, token)
+      return positionIn(scope, read, token)
     },
   }
 }
 
-function parametersHash(scope: PageScope): Buffer {
-  return hash("sha256", scope.parameters, "buffer").subarray(0, sealAt - parametersAt)
+function isSealed({ bytes, layout }: ReadToken, seal: (content: Uint8Array) => Uint8Array): boolean {
+  return timingSafeEqual(seal(bytes.subarray(0, layout.sealAt)), bytes.subarray(layout.sealAt))
 }
 
-function positionIn(scope: PageScope, bytes: Buffer, token: string): PagePosition {
+function writePosition(bytes: Buffer, layout: Layout, position: bigint): void {
+  if (layout === layouts.uuid) bytes.writeBigUInt64BE(position >> idBits, layout.issuedAt - 16)
+  bytes.writeBigUInt64BE(BigInt.asUintN(Number(idBits), position), layout.issuedAt - 8)
+}
+
+function parametersHash(scope: PageScope): Buffer {
+  return hash("sha256", scope.parameters, "buffer").subarray(0, parametersBytes)
+}
+
+function positionIn(scope: PageScope, { bytes, layout }: ReadToken, token: string): PagePosition {
   const direction = directions[bytes.readUInt8(0)]
-  const from = bytes.readBigUInt64BE(1).toString()
+  const low = bytes.readBigUInt64BE(layout.issuedAt - 8)
+  const isUuid = layout === layouts.uuid
+  const from = (isUuid ? (bytes.readBigUInt64BE(layout.issuedAt - 16) << idBits) + low : low).toString()
   // Only a token of a later version of this program under the same key comes here with neither.
-  if (direction === undefined || !isId(from)) throw invalid(scope, token)
+  if (direction === undefined || (!isUuid && !isId(from))) throw invalid(scope, token)
   return { direction, from }
 }
 
 /** Alphabet of base32hex, in lower case. Source: RFC 4648, section 7. */
 const alphabet = "0123456789abcdefghijklmnopqrstuv"
-const tokenPattern = new RegExp(`^[0-9a-v]{${(tokenBytes * 8) / 5}}$`)
+const tokenPattern = /^[0-9a-v]*$/
 
 function encode(bytes: Buffer): string {
   let text = ""
@@ -137,14 +174,15 @@ function encode(bytes: Buffer): string {
 }
 
 /** Undefined for text that `encode` does not return. */
-function decode(text: string): Buffer | undefined {
-  if (!tokenPattern.test(text)) return undefined
-  const bytes = Buffer.alloc(tokenBytes)
-  for (let at = 0; at < tokenBytes; at += 5) {
+function decode(text: string): ReadToken | undefined {
+  const layout = Object.values(layouts).find(({ bytes: count }) => text.length === (count * 8) / 5)
+  if (layout === undefined || !tokenPattern.test(text)) return undefined
+  const bytes = Buffer.alloc(layout.bytes)
+  for (let at = 0; at < layout.bytes; at += 5) {
     const characters = text.slice((at / 5) * 8, (at / 5 + 1) * 8)
     bytes.writeUIntBE(Number.parseInt(characters, 32), at, 5)
   }
-  return bytes
+  return { bytes, layout }
 }
 
 type TokenOf = Pick<PageScope, "tokenParameter">

@@ -16,6 +16,9 @@ const request: RelatedPostsRequest = {
   parameters: "",
 }
 
+/** The users who are known, the last one by a name that no rule can have. */
+const usernames: Readonly<Record<string, string>> = { "7": "wren", "9": "wren@social.example", "10": "wren-" }
+
 /** The requests for pages. */
 let asked: PostSearchRequest[]
 let released: number
@@ -40,7 +43,10 @@ beforeEach(() => {
     postsById: { isKnown: (_app, id) => isKnown(id) },
     store: {
       isUserKnown: (id) => isKnown(id),
-      usersById: async (ids) => (ids[0] === "7" ? [{ id: "7" as UserId, username: "wren", json: "{}" }] : []),
+      usersById: async ([id = "1" as UserId]) => {
+        const username = usernames[id]
+        return username === undefined ? [] : [{ id, username, json: "{}" }]
+      },
     },
   })
 })
@@ -49,10 +55,12 @@ const rulesAsked = (): readonly SearchedRule[] => asked.map(({ rule }) => rule)
 
 test("mentions are of the user's id and the name that is known now, without reposts", async () => {
   await lists.mentions(app, "7" as UserId, request, signal)
-  await lists.mentions(app, "8" as UserId, request, signal)
+  for (const id of ["8", "9", "10"] as UserId[]) await lists.mentions(app, id, request, signal)
   expect(rulesAsked()).toEqual([
     { value: "(@7 OR @wren) -is:retweet", withReposts: true },
     { value: "(@8) -is:retweet", withReposts: true },
+    { value: "(@9 OR @wren@social.example) -is:retweet", withReposts: true },
+    { value: "(@10) -is:retweet", withReposts: true },
   ])
   expect(asked[0]).toMatchObject({ ...request, isRanked: false, leadsBack: true })
 })

@@ -1,6 +1,7 @@
 /**
  * Posts that refer to a user or to a post: mentions, quotes and reposts. Each list is a search by a rule, page by page.
  */
+import { isUsername } from "@sluice/rules"
 import type { AppId, PostId, UserId } from "../model/ids.ts"
 import type { SearchedRule } from "../search/post-search.ts"
 import type { PostStore } from "../store/port/post-store.ts"
@@ -60,7 +61,8 @@ export function createRelatedPosts({
   return {
     async mentions(appId, userId, request, signal) {
       const [user] = await store.usersById([userId], appId)
-      const names = user === undefined ? [userId] : [userId, user.username]
+      // A name that no rule can have is none by which a post could be found.
+      const names = user !== undefined && isUsername(user.username) ? [userId, user.username] : [userId]
       const value = `(${names.map((name) => `@${name}`).join(" OR ")}) -is:retweet`
       const isKnown = (): Promise<boolean> => store.isUserKnown(userId, appId)
       return page(appId, { value, withReposts: true }, request, isKnown, signal)

@@ -1,14 +1,18 @@
-/** Stored posts, for people who look at them: pages of all, and one with what it matched. */
+/** Stored posts, for people who look at them: pages of all, one with what it matched, and one by its name at its source. */
 import { paths, type PageMeta } from "@sluice/api"
+import { derivedId, type InstanceNumbers } from "../conversion/foreign-ids.ts"
 import type { AppId, PostId } from "../model/ids.ts"
+import { membersOf, textOf } from "../model/json-text.ts"
 import type { MatchOfPost } from "../model/match.ts"
 import type { StoredPost } from "../model/post.ts"
 import { damagedPost, tooManyPages } from "../model/problem.ts"
 import { scannedPage } from "../paging/keyset-page.ts"
 import type { PageTokens } from "../paging/page-token.ts"
 import { ByteBudget } from "../runtime/byte-budget.ts"
+import type { EditReads } from "../store/port/edit-store.ts"
 import type { MatchLogReads } from "../store/port/match-log.ts"
 import type { PostStore } from "../store/port/post-store.ts"
+import type { SourceReads } from "../store/port/source-store.ts"
 import { RecordDamaged } from "../store/store-faults.ts"
 
 /** A page of stored posts. */
@@ -38,6 +42,11 @@ export interface StoredPosts {
     id: PostId,
     appId: AppId | undefined,
   ): Promise<{ readonly post: StoredPost; readonly matches: readonly MatchOfPost[] } | undefined>
+  /**
+   * The newest stored version of the post that has this name, `source_uri` of its envelope, or of which a version has it.
+   * Absent when none is stored. Throws a `Problem` for a damaged one.
+   */
+  named(name: string, owner: AppId): Promise<StoredPost | undefined>
 }
 
 /** Most bytes of posts on a page, but for the last one's. Ours. */
@@ -50,9 +59,12 @@ const heldBytesMax = { bytesMax: 16_777_216, shareMax: 4_194_304, waitingMax: 10
 export function createStoredPosts({
   store,
   tokens,
+  instances,
 }: {
-  store: PostStore & MatchLogReads
+  store: PostStore & MatchLogReads & Pick<SourceReads, "assignedNames"> & Pick<EditReads, "chainsOf">
   tokens: PageTokens
+  /** Instances of Mastodon that the sources read. */
+  instances: InstanceNumbers
 }): StoredPosts {
   const held = new ByteBudget(heldBytesMax)
   return {
@@ -94,5 +106,27 @@ export function createStoredPosts({
       })
       return post && { post, matches: await store.matchesOfPost(id, appId) }
     },
+
+    async named(name, owner) {
+      const [assigned] = await store.assignedNames([name])
+      const id = assigned?.id ?? derivedId(name, instances)
+      if (id === undefined) return undefined
+      const versions = (await store.chainsOf([id], owner)).get(id) ?? [id]
+      const range = { ids: versions.toReversed(), shape: "envelope", bytesMax: 1, reader: owner } as const
+      const { posts, damaged } = await store.postsById(range)
+      const [newest] = posts
+      if (newest === undefined && damaged[0] !== undefined) throw damagedPost(damaged[0])
+      // A post of another source may have the id.
+      return newest !== undefined && withoutVersion(nameOf(newest)) === withoutVersion(name) ? newest : undefined
+    },
   }
+}
+
+function nameOf({ json }: StoredPost): string | undefined {
+  return textOf(membersOf(membersOf(json).get("data") ?? "{}").get("source_uri"))
+}
+
+/** The name of a post, of the name of one of its versions. */
+function withoutVersion(name: string | undefined): string | undefined {
+  return name?.replace(/#.*$/s, "")
 }

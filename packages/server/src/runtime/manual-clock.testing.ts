@@ -20,23 +20,25 @@ export function createManualClock(startMs = 1_800_000_000_000): ManualClock {
   const sleepers = new Set<Sleeper>()
   const nextDue = (untilMs: number): Sleeper | undefined =>
     [...sleepers].filter(({ dueAtMs }) => dueAtMs <= untilMs).toSorted((a, b) => a.dueAtMs - b.dueAtMs)[0]
+  const sleep = (ms: number, signal?: AbortSignal): Promise<void> =>
+    new Promise((resolve) => {
+      const sleeper: Sleeper = {
+        dueAtMs: atMs + ms,
+        end() {
+          sleepers.delete(sleeper)
+          signal?.removeEventListener("abort", sleeper.end)
+          resolve()
+        },
+      }
+      sleepers.add(sleeper)
+      signal?.addEventListener("abort", sleeper.end)
+      if (signal?.aborted === true) sleeper.end()
+    })
   return {
     nowMs: () => atMs,
     monotonicMs: () => atMs - startMs,
-    sleep: (ms, signal) =>
-      new Promise((resolve) => {
-        const sleeper: Sleeper = {
-          dueAtMs: atMs + ms,
-          end() {
-            sleepers.delete(sleeper)
-            signal?.removeEventListener("abort", sleeper.end)
-            resolve()
-          },
-        }
-        sleepers.add(sleeper)
-        signal?.addEventListener("abort", sleeper.end)
-        if (signal?.aborted === true) sleeper.end()
-      }),
+    sleep,
+    pause: sleep,
     async advance(ms) {
       const untilMs = atMs + ms
       await settled()

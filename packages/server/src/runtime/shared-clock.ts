@@ -34,6 +34,15 @@ export class SharedClock implements Clock {
     return systemClock.sleep(ms, signal)
   }
 
+  pause(ms: number, signal?: AbortSignal): Promise<void> {
+    return systemClock.pause(ms, signal)
+  }
+
+  /** Moves the time of day on for all threads that have the epoch. */
+  move(ms: number): void {
+    Atomics.add(this.#epochUs, 0, BigInt(Math.round(ms * 1_000)))
+  }
+
   /**
    * Asks for the time of day, Unix ms, and corrects this clock by the response: as little as it takes, since the
    * moment of the response lies anywhere between the request and its end. Throws what `ask` throws, and changes nothing

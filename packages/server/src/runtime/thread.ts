@@ -33,6 +33,8 @@ export interface Thread {
   readonly ended: Promise<Error>
   /** Ends the thread after its current work, and waits for that. */
   close(): Promise<void>
+  /** Ends the thread at once, which may be in a loop. `failed` stays pending. */
+  kill(): Promise<void>
 }
 
 /** A thread that loads what it runs and then waits for what it is to work on. Disposing of it ends it, started or not. */
@@ -47,6 +49,8 @@ type Instruction =
   | { readonly kind: "close" }
 
 interface ThreadLimits {
+  /** The thread sees no environment variables, which may hold secrets. */
+  readonly hidesEnvironment?: boolean
   /** A thread that needs more heap than this fails, and nothing else with it. */
   readonly heapMbMax?: number
   /** Most of its heap that is for objects just made; V8's default is 48. They are collected when it is full. */
@@ -64,8 +68,12 @@ export async function startThread(
 }
 
 /** Loads the file at `url` in a thread, while its data may still be in the making. */
-export function loadThread(url: string, { heapMbMax, youngHeapMb }: ThreadLimits = {}): LoadingThread {
+export function loadThread(
+  url: string,
+  { heapMbMax, youngHeapMb, hidesEnvironment = false }: ThreadLimits = {},
+): LoadingThread {
   const worker = new Worker(new URL(url), {
+    ...(hidesEnvironment && { env: {} }),
     // By this a file knows that the thread is its own.
     workerData: url,
     resourceLimits: {
@@ -111,7 +119,11 @@ export function loadThread(url: string, { heapMbMax, youngHeapMb }: ThreadLimits
         await worker.terminate()
         throw receivedError(first.error)
       }
-      return { port, failed, ended, close }
+      const kill = async (): Promise<void> => {
+        isClosing = true
+        await worker.terminate()
+      }
+      return { port, failed, ended, close, kill }
     },
     [Symbol.asyncDispose]: close,
   }

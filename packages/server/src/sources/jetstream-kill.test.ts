@@ -4,23 +4,14 @@ import { paths } from "@sluice/api"
 import { expect, test } from "vitest"
 import { SluiceProcess } from "../../../../test/support/sluice-process.testing.ts"
 import { temporaryDirectory } from "../../../../test/support/temporary-directory.testing.ts"
-import { envelope, type TestApp } from "../../../../test/support/test-server.testing.ts"
+import { envelope } from "../../../../test/support/test-server.testing.ts"
 import { describeWithNats, testStream } from "./nats.testing.ts"
-import { storedIds } from "./stored-ids.testing.ts"
-
-type Calls = Pick<TestApp, "call">
+import { callsWith, storedIds, type Calls } from "./stored-ids.testing.ts"
 
 /** Requests to the server that has printed this line. */
 function callsTo(line: string): Calls {
   const { url, app } = JSON.parse(line) as { url: string; app: { bearer_token: string } }
-  return {
-    async call(path, { headers, ...init } = {}) {
-      const authorization = `Bearer ${app.bearer_token}`
-      const response = await fetch(url + path, { ...init, headers: { authorization, ...headers } })
-      const text = await response.text()
-      return { status: response.status, headers: response.headers, text, body: JSON.parse(text) }
-    },
-  }
+  return callsWith(url, app.bearer_token)
 }
 
 const post = (server: Calls, path: string, type: string, body: unknown) =>

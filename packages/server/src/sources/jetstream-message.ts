@@ -1,14 +1,15 @@
 /** A message of JetStream as a message of a source. */
 import { jetstream, type JsMsg } from "@nats-io/jetstream"
 import { headers as newHeaders, type MsgHdrs, type NatsConnection } from "@nats-io/transport-node"
-import type { Events } from "../runtime/events/events.ts"
 import type { Rejection, SourceMessage } from "./message-flow.ts"
+import { reasonText } from "./reason-text.ts"
+import type { SourceMonitor } from "./source.ts"
 
 /** Details with which a message becomes a dead letter. */
 export interface DeadLetterDeps {
   readonly connection: NatsConnection
   readonly deadLetterSubject: string
-  readonly events: Pick<Events, "sourceMessageDeadLettered">
+  readonly monitor: Pick<SourceMonitor, "deadLettered">
 }
 
 /** `message` as one of a source. */
@@ -37,7 +38,7 @@ function attempt(respond: () => void): void {
  * again, which its stream knows by its id.
  */
 async function deadLetter(message: JsMsg, rejection: Rejection, deps: DeadLetterDeps): Promise<void> {
-  const { connection, deadLetterSubject: subject, events } = deps
+  const { connection, deadLetterSubject: subject, monitor } = deps
   const { stream, streamSequence: sequence } = message.info
   const isTooLarge = message.data.length + headerBytesMax > (connection.info?.max_payload ?? Infinity)
   const headers = isTooLarge ? reasonHeaders(message, rejection) : withOwnHeaders(message, rejection)
@@ -47,14 +48,12 @@ async function deadLetter(message: JsMsg, rejection: Rejection, deps: DeadLetter
     msgID: `sluice-${stream}-${sequence}`,
   })
   attempt(() => message.term())
-  events.sourceMessageDeadLettered({ stream, sequence, subject: message.subject, ...rejection })
+  const { title, detail } = rejection
+  monitor.deadLettered({ title, detail, place: `stream ${stream}, sequence ${sequence}, subject ${message.subject}` })
 }
 
 /** Room for the headers of a dead letter in addition to the bytes of the message: NATS bounds their sum. Ours. */
 const headerBytesMax = 8 * 1024
-
-/** Most characters of a header that the message has made itself. */
-const headerCharactersMax = 500
 
 function reasonHeaders(message: JsMsg, { title, detail }: Rejection): MsgHdrs {
   const { stream, consumer, streamSequence, deliveryCount } = message.info
@@ -69,7 +68,7 @@ function reasonHeaders(message: JsMsg, { title, detail }: Rejection): MsgHdrs {
     Time: message.timestamp,
     Deliveries: String(deliveryCount),
   }
-  for (const [name, value] of Object.entries(members)) headers.set(`Sluice-${name}`, headerText(value))
+  for (const [name, value] of Object.entries(members)) headers.set(`Sluice-${name}`, reasonText(value))
   return headers
 }
 
@@ -85,12 +84,4 @@ function withOwnHeaders(message: JsMsg, rejection: Rejection): MsgHdrs {
     }
   }
   return headers
-}
-
-/** A reason may quote the message, with line breaks and other control characters, which no header may hold. */
-function headerText(text: string): string {
-  return text
-    .slice(0, headerCharactersMax)
-    .toWellFormed()
-    .replaceAll(/\p{Cc}/gu, " ")
 }

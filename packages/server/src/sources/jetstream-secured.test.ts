@@ -2,7 +2,6 @@
 import { spawn, spawnSync } from "node:child_process"
 import { once } from "node:events"
 import { writeFile } from "node:fs/promises"
-import { createConnection } from "node:net"
 import { join } from "node:path"
 import { jetstream, jetstreamManager } from "@nats-io/jetstream"
 import { connect } from "@nats-io/transport-node"
@@ -12,6 +11,7 @@ import { envelope } from "../../../../test/support/test-server.testing.ts"
 import { loadConfig } from "../config.ts"
 import { startServer } from "../main.ts"
 import { ConfigError } from "../runtime/config-error.ts"
+import { isListening } from "./reachable.testing.ts"
 import { testCertificates } from "../runtime/outbound/certificates.testing.ts"
 
 const token = "a-token-of-nats"
@@ -45,7 +45,7 @@ async function securedServer(directory: string): Promise<{ readonly caFile: stri
     child.kill("SIGKILL")
     await closed
   })
-  await expect.poll(() => listens(port)).toBe(true)
+  await expect.poll(() => isListening({ host: "127.0.0.1", port })).toBe(true)
   const caFile = file("cert.pem")
   const connection = await connect({ servers: `localhost:${port}`, token, tls: { caFile } })
   await (await jetstreamManager(connection)).streams.add({ name: "POSTS", subjects: ["posts"] })
@@ -53,15 +53,6 @@ async function securedServer(directory: string): Promise<{ readonly caFile: stri
   await connection.close()
   const resources = starting.move()
   return { caFile, [Symbol.asyncDispose]: () => resources.disposeAsync() }
-}
-
-async function listens(at: number): Promise<boolean> {
-  const socket = createConnection(at, "127.0.0.1")
-  const { promise, resolve } = Promise.withResolvers<boolean>()
-  socket.once("connect", () => resolve(true)).once("error", () => resolve(false))
-  const isThere = await promise
-  socket.destroy()
-  return isThere
 }
 
 /** Metrics of a server with these settings, once a line begins as one of `lines`; which one. */
@@ -82,7 +73,7 @@ async function firstOf(lines: readonly string[], flags: Readonly<Record<string, 
   return found
 }
 
-const accepted = 'sluice_source_messages_total{outcome="accepted"} 1'
+const accepted = 'sluice_source_messages_total{source="nats",outcome="accepted"} 1'
 const failed = 'sluice_failures_total{where="source"}'
 
 describe.runIf(isInstalled)("a NATS server that requires TLS and a token", () => {

@@ -12,15 +12,10 @@ import { startEmbeddingsEndpoint } from "../runtime/embeddings-endpoint.testing.
 import type { StoreEngine } from "../store/engine.ts"
 import { memoryEngine } from "../store/memory/memory-engine.testing.ts"
 import { describeWithNats, natsAddress, testStream } from "./nats.testing.ts"
-import { metric, storedIds } from "./stored-ids.testing.ts"
-
-const posts = (from: number, to: number) =>
-  Array.from({ length: to - from + 1 }, (_, at) => envelope(from + at, `a heron, number ${from + at}`))
-
-const idsOf = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, at) => from + at)
+import { idsOf, metric, posts, storedIds } from "./stored-ids.testing.ts"
 
 async function isConnected(server: TestServer): Promise<boolean> {
-  return (await metric(server, "sluice_source_connected")) === 1
+  return (await metric(server, 'sluice_source_connected{source="nats"}')) === 1
 }
 
 /** The position of a post's match in the log of the app, the next of which is one more. */
@@ -39,7 +34,7 @@ describeWithNats("JetStream as a source", () => {
     expect([(await reader.next()).data.id, (await reader.next()).data.id]).toEqual(["1", "3"])
     expect(await storedIds(server)).toEqual([1, 2, 3])
     await expect.poll(() => stream.unfinished()).toBe(0)
-    await expect.poll(() => metric(server, 'sluice_source_messages_total{outcome="accepted"}')).toBe(3)
+    await expect.poll(() => metric(server, 'sluice_source_messages_total{source="nats",outcome="accepted"}')).toBe(3)
     expect(await stream.deadLetters()).toEqual([])
   })
 
@@ -48,11 +43,11 @@ describeWithNats("JetStream as a source", () => {
     await stream.publish(...posts(1, 1_500))
     await using server = await startTestServer(stream.flags)
     await stream.publish(...posts(1, 5))
-    await expect.poll(() => metric(server, 'sluice_source_messages_total{outcome="duplicate"}')).toBe(5)
+    await expect.poll(() => metric(server, 'sluice_source_messages_total{source="nats",outcome="duplicate"}')).toBe(5)
     expect(await storedIds(server)).toEqual(idsOf(1, 1_500))
-    await expect.poll(() => metric(server, "sluice_source_pending_messages")).toBe(0)
-    await expect.poll(() => metric(server, "sluice_source_unacknowledged_messages")).toBe(0)
-    expect(await metric(server, "sluice_source_messages_in_flight")).toBe(0)
+    await expect.poll(() => metric(server, 'sluice_source_pending_messages{source="nats"}')).toBe(0)
+    await expect.poll(() => metric(server, 'sluice_source_unacknowledged_messages{source="nats"}')).toBe(0)
+    expect(await metric(server, 'sluice_source_messages_in_flight{source="nats"}')).toBe(0)
   })
 
   test("a post may be written over several lines, and a line break within its text is kept", async () => {
@@ -102,7 +97,9 @@ describeWithNats("JetStream as a source", () => {
       "Sluice-Time": expect.stringMatching(/^\d{4}-.*Z$/),
       "Sluice-Deliveries": "1",
     })
-    await expect.poll(() => metric(server, 'sluice_source_messages_total{outcome="rejected"}')).toBe(wrong.length)
+    await expect
+      .poll(() => metric(server, 'sluice_source_messages_total{source="nats",outcome="rejected"}'))
+      .toBe(wrong.length)
   })
 
   test("a dead letter keeps the message's headers, and is empty when the reason leaves no room for it", async () => {
@@ -160,7 +157,7 @@ describeWithNats("JetStream as a source", () => {
     await stream.publish(...posts(1, 10))
     expect((await server.ingest(envelope(1, "a heron"))).body).toMatchObject({ accepted: 1 })
     await expect.poll(() => metric(server, 'sluice_failures_total{where="source"}')).toBeGreaterThan(0)
-    expect(await metric(server, "sluice_source_connected")).toBe(0)
+    expect(await metric(server, 'sluice_source_connected{source="nats"}')).toBe(0)
     proxy.set("good")
     await expect.poll(() => storedIds(server)).toEqual(idsOf(1, 10))
     await expect.poll(() => isConnected(server)).toBe(true)
@@ -200,13 +197,15 @@ describeWithNats("JetStream as a source", () => {
     await endpoint.stop()
     await stream.publish(...posts(1, 10))
     await expect
-      .poll(() => metric(server, 'sluice_source_messages_total{outcome="returned"}'))
+      .poll(() => metric(server, 'sluice_source_messages_total{source="nats",outcome="returned"}'))
       .toBeGreaterThanOrEqual(10)
     expect(await storedIds(server)).toEqual([])
     await endpoint.start()
     await expect.poll(() => storedIds(server)).toEqual(idsOf(1, 10))
     await expect.poll(() => stream.unfinished()).toBe(0)
-    await expect.poll(() => metric(server, "sluice_source_messages_redelivered_total")).toBeGreaterThanOrEqual(10)
+    await expect
+      .poll(() => metric(server, 'sluice_source_messages_redelivered_total{source="nats"}'))
+      .toBeGreaterThanOrEqual(10)
     expect(await stream.deadLetters()).toEqual([])
   })
 

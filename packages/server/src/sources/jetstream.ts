@@ -20,13 +20,13 @@ import {
   type NatsConnection,
   type NodeConnectionOptions,
 } from "@nats-io/transport-node"
-import type { Intake } from "../ingest/intake.ts"
 import type { Clock } from "../runtime/clock.ts"
 import { ConfigError } from "../runtime/config-error.ts"
-import type { Events } from "../runtime/events/events.ts"
 import { prepareConsumer, type JetStreamNames } from "./jetstream-consumer.ts"
 import { sourceMessage } from "./jetstream-message.ts"
-import { backoffMs, MessageFlow } from "./message-flow.ts"
+import { backoffMs } from "./flow-bounds.ts"
+import { MessageFlow } from "./message-flow.ts"
+import type { AcknowledgedSourceDeps, Source } from "./source.ts"
 
 /** The stream, and how to reach it. */
 export interface JetStreamSettings extends JetStreamNames {
@@ -37,21 +37,6 @@ export interface JetStreamSettings extends JetStreamNames {
   readonly token?: string | undefined
   /** File with the certificates of the authority that has signed those of the servers. */
   readonly caFile?: string | undefined
-}
-
-/** Dependencies of a source. */
-export interface JetStreamDeps {
-  readonly intake: Pick<Intake, "open">
-  readonly clock: Clock
-  readonly events: Events
-  /** Longest wait for messages in flight at the end. */
-  readonly drainMsMax: number
-}
-
-/** A source of posts. */
-export interface Source {
-  /** Takes posts until aborted, and finishes what is in flight. */
-  run(signal: AbortSignal): Promise<void>
 }
 
 /** Longest wait for a server that is connected to. Ours: less than a server may take to close. */
@@ -84,13 +69,11 @@ const quietMs = 250
 const measureMs = 2_000
 
 /** The source. Throws `ConfigError` when a file of the settings cannot be read. */
-export function createJetStreamSource(settings: JetStreamSettings, deps: JetStreamDeps): Source {
+export function createJetStreamSource(settings: JetStreamSettings, deps: AcknowledgedSourceDeps): Source {
   for (const file of [settings.credentialsFile, settings.caFile]) if (file !== undefined) contentsOf(file)
-  const { clock, events } = deps
+  const { clock, monitor } = deps
   return {
     async run(signal) {
-      const { servers, stream, consumer } = settings
-      events.sourceStarted({ servers, stream, consumer })
       let failures = 0
       while (!signal.aborted) {
         try {
@@ -98,7 +81,7 @@ export function createJetStreamSource(settings: JetStreamSettings, deps: JetStre
           failures = 0
           await session.take(signal)
         } catch (error) {
-          events.failed({ where: "source", error })
+          monitor.failed(error)
           failures += 1
         }
         await clock.sleep(backoffMs(failures), signal)
@@ -118,14 +101,14 @@ function contentsOf(file: string): Uint8Array {
 /** A connection and the consumer that is read through it. */
 class Session implements AsyncDisposable {
   readonly #settings: JetStreamSettings
-  readonly #deps: JetStreamDeps
+  readonly #deps: AcknowledgedSourceDeps
   readonly #connection: NatsConnection
   readonly #consumer: Consumer
   readonly #ended = new AbortController()
 
   private constructor(
     settings: JetStreamSettings,
-    deps: JetStreamDeps,
+    deps: AcknowledgedSourceDeps,
     { connection, consumer }: { readonly connection: NatsConnection; readonly consumer: Consumer },
   ) {
     this.#settings = settings
@@ -135,7 +118,7 @@ class Session implements AsyncDisposable {
   }
 
   /** Throws when no server can be reached, or its stream or consumer cannot be used. */
-  static async open(settings: JetStreamSettings, deps: JetStreamDeps): Promise<Session> {
+  static async open(settings: JetStreamSettings, deps: AcknowledgedSourceDeps): Promise<Session> {
     const connection = await connect(connectionOptions(settings, deps.clock))
     try {
       await prepareConsumer(connection, settings)
@@ -149,9 +132,9 @@ class Session implements AsyncDisposable {
 
   /** Takes messages until aborted, and finishes those in flight. Throws when the consumer or the connection is gone. */
   async take(signal: AbortSignal): Promise<void> {
-    const { clock, events, drainMsMax } = this.#deps
+    const { clock, monitor, drainMsMax } = this.#deps
     const flow = new MessageFlow({ ...this.#deps, closing: signal })
-    events.sourceConnected(this.#names())
+    monitor.connected(this.#place())
     void this.#watchConnection()
     void this.#measure(flow)
     void this.#extend(flow)
@@ -162,8 +145,8 @@ class Session implements AsyncDisposable {
       }
     } finally {
       await Promise.race([flow.end(), clock.sleep(drainMsMax)])
-      events.sourceNotMeasured()
-      if (!signal.aborted) events.sourceDisconnected(this.#names())
+      monitor.notMeasured()
+      if (!signal.aborted) monitor.disconnected()
     }
   }
 
@@ -172,8 +155,8 @@ class Session implements AsyncDisposable {
    * withheld until the broker has waited for their acknowledgement, so at the end it is aborted only when none come.
    */
   async #takeBatch(flow: MessageFlow, signal: AbortSignal): Promise<void> {
-    const { clock, events } = this.#deps
-    const deadLetterDeps = { ...this.#settings, connection: this.#connection, events }
+    const { clock, monitor } = this.#deps
+    const deadLetterDeps = { ...this.#settings, connection: this.#connection, monitor }
     const messages = await this.#consumer.fetch({ max_messages: this.#pulledMessages(), expires: pullMs })
     const giveUp = async (): Promise<void> => {
       let received: number
@@ -187,7 +170,7 @@ class Session implements AsyncDisposable {
     signal.addEventListener("abort", stop, { once: true })
     if (signal.aborted) stop()
     try {
-      for await (const message of messages) await flow.take(sourceMessage(message, deadLetterDeps))
+      for await (const message of messages) await flow.take([sourceMessage(message, deadLetterDeps)])
     } finally {
       signal.removeEventListener("abort", stop)
     }
@@ -201,9 +184,9 @@ class Session implements AsyncDisposable {
     await this.#connection.close()
   }
 
-  #names() {
+  #place(): string {
     const { stream, consumer } = this.#settings
-    return { server: this.#connection.getServer(), stream, consumer }
+    return `stream ${stream}, consumer ${consumer}, at ${this.#connection.getServer()}`
   }
 
   #pulledMessages(): number {
@@ -213,26 +196,26 @@ class Session implements AsyncDisposable {
 
   /** Reports that the connection is lost or back, until it is closed. */
   async #watchConnection(): Promise<void> {
-    const { events } = this.#deps
+    const { monitor } = this.#deps
     for await (const { type } of this.#connection.status()) {
       if (this.#ended.signal.aborted) return
-      if (type === "reconnect") events.sourceConnected(this.#names())
+      if (type === "reconnect") monitor.connected(this.#place())
       if (type !== "disconnect") continue
-      events.sourceDisconnected(this.#names())
-      events.sourceNotMeasured()
+      monitor.disconnected()
+      monitor.notMeasured()
     }
   }
 
   async #measure(flow: MessageFlow): Promise<void> {
-    const { clock, events } = this.#deps
+    const { clock, monitor } = this.#deps
     const { signal } = this.#ended
     while (!signal.aborted) {
       const info = await this.#consumer.info().catch(() => undefined)
       if (signal.aborted) return
-      if (info === undefined) events.sourceNotMeasured()
+      if (info === undefined) monitor.notMeasured()
       else {
         const { num_pending: pending, num_ack_pending: unacknowledged } = info
-        events.sourceMeasured({ pending, unacknowledged, inFlight: flow.inFlight })
+        monitor.measured({ pending, unacknowledged, inFlight: flow.inFlight })
       }
       await clock.sleep(measureMs, signal)
     }

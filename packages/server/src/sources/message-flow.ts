@@ -11,8 +11,9 @@ import type { Intake } from "../ingest/intake.ts"
 import type { IngestReport } from "../ingest/ingest-report.ts"
 import { BodyRefused, type IntakeBody } from "../ingest/port-body.ts"
 import type { Clock } from "../runtime/clock.ts"
-import type { Events } from "../runtime/events/events.ts"
+import { backoffMs, backoffMsMax, bytesInFlightMax, messagesInFlightMax } from "./flow-bounds.ts"
 import { lineOf } from "./message-line.ts"
+import type { SourceMonitor } from "./source.ts"
 
 /** Why a message is no post. */
 export type Rejection = Pick<IngestReport["rejected"][number], "title" | "detail">
@@ -22,6 +23,8 @@ export interface SourceMessage {
   readonly data: Uint8Array
   /** True when the broker has sent it before. */
   readonly isRedelivered: boolean
+  /** Why it is no post, where the source sees that itself. */
+  readonly refused?: Rejection
   /** It is done. */
   acknowledge(): void
   /** It is to be sent again after `delayMs`, to this process or another one. */
@@ -36,26 +39,19 @@ export interface SourceMessage {
 export interface MessageFlowDeps {
   readonly intake: Pick<Intake, "open">
   readonly clock: Pick<Clock, "sleep">
-  readonly events: Pick<Events, "failed" | "sourceMessageRedelivered" | "sourceMessagesDone" | "sourceMessagesReturned">
+  readonly monitor: Pick<SourceMonitor, "failed" | "redelivered" | "done" | "returned">
   /** Aborted when no further message is to be taken. */
   readonly closing: AbortSignal
 }
 
-/**
- * Most messages, and most of their bytes, that are received and not acknowledged. At the bound no other one is
- * received. Ours.
- */
-const messagesMax = 2_000
-const bytesMax = 16 * 1024 * 1024
+const emptyMessage: Rejection = { title: "Empty Message", detail: "The message is blank." }
 
-/** Wait after the first failure, doubled with each further one, and the longest. Ours. */
-const backoffMsMin = 500
-const backoffMsMax = 30_000
+/** Advice when a message that is no post could not be kept elsewhere. */
+const deadLetterAdvice =
+  "Make room for the dead letters of the source: a message that is no post stays with it until then."
 
-/** The wait after so many failures in a row, at least one. */
-export function backoffMs(failures: number): number {
-  return Math.min(backoffMsMax, backoffMsMin * 2 ** Math.min(failures - 1, 10))
-}
+/** Bytes of lines that are written together. Ours: as many as a socket gives at once. */
+const chunkBytes = 65_536
 
 /** Takes messages, one call of `take` at a time; `end` is the last. */
 export class MessageFlow {
@@ -84,17 +80,16 @@ export class MessageFlow {
     return this.#written.length + this.#rejected.size
   }
 
-  /** Takes a message. Resolves when another one may be taken. */
-  async take(message: SourceMessage): Promise<void> {
-    const { closing, events } = this.#deps
-    await this.#pause
-    if (closing.aborted) return message.giveBack(0)
-    if (message.isRedelivered) events.sourceMessageRedelivered()
-    this.#bytes += message.data.length
-    const line = lineOf(message.data)
-    if (line === undefined) this.#reject(message, { title: "Empty Message", detail: "The message is blank." })
-    else await this.#write(message, line)
-    while (this.inFlight >= messagesMax || this.#bytes >= bytesMax) await this.#room.promise
+  /** Takes messages, in their order. Resolves when others may be taken. */
+  async take(messages: readonly SourceMessage[]): Promise<void> {
+    for (let taken = 0; taken < messages.length;) {
+      await this.#pause
+      const part = this.#partOf(messages, taken)
+      taken += part.length
+      if (this.#deps.closing.aborted) for (const message of part) message.giveBack(0)
+      else await this.#takePart(part)
+      while (this.inFlight >= messagesInFlightMax || this.#bytes >= bytesInFlightMax) await this.#room.promise
+    }
   }
 
   /** Keeps the broker from sending again what is in flight. */
@@ -113,12 +108,42 @@ export class MessageFlow {
     await Promise.all(this.#rejected.values())
   }
 
-  async #write(message: SourceMessage, line: Uint8Array): Promise<void> {
-    this.#written.push(message)
+  /** The next messages: as many as one chunk holds and there is room for, at least one. */
+  #partOf(messages: readonly SourceMessage[], from: number): readonly SourceMessage[] {
+    const end = from + Math.max(1, messagesInFlightMax - this.inFlight)
+    let [to, bytes] = [from, 0]
+    for (; to < end && bytes < chunkBytes; to += 1) {
+      const message = messages[to]
+      if (message === undefined) break
+      bytes += message.data.length
+    }
+    return messages.slice(from, to)
+  }
+
+  async #takePart(messages: readonly SourceMessage[]): Promise<void> {
+    const written: SourceMessage[] = []
+    const lines: Uint8Array[] = []
+    for (const message of messages) {
+      if (message.isRedelivered) this.#deps.monitor.redelivered()
+      this.#bytes += message.data.length
+      const line = message.refused === undefined ? lineOf(message.data) : undefined
+      if (line === undefined) {
+        this.#reject(message, message.refused ?? emptyMessage)
+        continue
+      }
+      written.push(message)
+      lines.push(line)
+    }
+    const [only] = lines
+    if (only !== undefined) await this.#write(written, lines.length === 1 ? only : Buffer.concat(lines))
+  }
+
+  async #write(messages: readonly SourceMessage[], lines: Uint8Array): Promise<void> {
+    this.#written.push(...messages)
     let body: IntakeBody | undefined
     try {
       body = this.#body ??= this.#openBody()
-      await body.write(line)
+      await body.write(lines)
     } catch (reason) {
       this.#fail(body, reason)
     }
@@ -134,7 +159,7 @@ export class MessageFlow {
   }
 
   /** The next lines of the body are durable or rejected. */
-  #settle({ lines, accepted, duplicates, rejected }: IngestReport): void {
+  #settle({ lines, accepted, duplicates, deleted = 0, rejected }: IngestReport): void {
     const rejections = new Map(rejected.map((rejection) => [rejection.line - this.#linesDone - 1, rejection]))
     this.#linesDone += lines
     this.#failures = 0
@@ -147,7 +172,7 @@ export class MessageFlow {
       message.acknowledge()
       this.#bytes -= message.data.length
     }
-    this.#deps.events.sourceMessagesDone({ accepted, duplicates })
+    this.#deps.monitor.done({ accepted, duplicates, deleted })
     this.#makeRoom()
   }
 
@@ -170,7 +195,7 @@ export class MessageFlow {
       this.#bytes -= message.data.length
     }
     if (messages.length > 0) {
-      this.#deps.events.sourceMessagesReturned({ messages: messages.length, delayMs })
+      this.#deps.monitor.returned({ messages: messages.length, delayMs })
     }
     this.#makeRoom()
   }
@@ -183,11 +208,11 @@ export class MessageFlow {
     try {
       await message.deadLetter(rejection)
     } catch (error) {
-      const { events } = this.#deps
-      events.failed({ where: "source dead letters", error })
+      const { monitor } = this.#deps
+      monitor.failed(error, deadLetterAdvice)
       // Until there is a place for it, the message stays with the broker.
       message.giveBack(backoffMsMax)
-      events.sourceMessagesReturned({ messages: 1, delayMs: backoffMsMax })
+      monitor.returned({ messages: 1, delayMs: backoffMsMax })
     }
     this.#rejected.delete(message)
     this.#bytes -= message.data.length

@@ -8,8 +8,8 @@ const [lf, cr, openBrace] = [0x0a, 0x0d, 0x7b]
  */
 export function lineOf(message: Uint8Array): Uint8Array | undefined {
   if (isBlank(message)) return undefined
-  // Memory of its own, so that the intake may take it over.
-  const line = Buffer.allocUnsafeSlow(message.length + 1)
+  // A large one has memory of its own, which the intake may take over. Small ones are joined, and share it until then.
+  const line = Buffer.allocUnsafe(message.length + 1)
   line.set(message)
   for (let at = line.indexOf(lf); at !== -1 && at < message.length; at = line.indexOf(lf, at + 1)) line[at] = cr
   line[message.length] = lf

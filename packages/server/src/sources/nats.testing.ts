@@ -1,6 +1,5 @@
 /** The NATS server that tests use, and streams of it for one test each. */
 import { randomUUID } from "node:crypto"
-import { createConnection } from "node:net"
 import {
   AckPolicy,
   DeliverPolicy,
@@ -12,35 +11,13 @@ import {
   type StoredMsg,
 } from "@nats-io/jetstream"
 import { connect, nanos, type NatsConnection } from "@nats-io/transport-node"
-import { describe } from "vitest"
+import { describeWithServer } from "./reachable.testing.ts"
 
 /** Address of the NATS server. */
 export const natsAddress = { host: "127.0.0.1", port: 4222 } as const
 
-/**
- * As `describe`, for tests that need the server. If it cannot be reached they are skipped with a line that says so; in
- * CI they fail.
- */
-export const describeWithNats: typeof describe | typeof describe.skip = (await isReachable())
-  ? describe
-  : skippedWithReason()
-
-async function isReachable(): Promise<boolean> {
-  const socket = createConnection(natsAddress)
-  const { promise, resolve } = Promise.withResolvers<boolean>()
-  socket.once("connect", () => resolve(true))
-  socket.once("error", () => resolve(false))
-  const isThere = await promise
-  socket.destroy()
-  return isThere
-}
-
-function skippedWithReason(): typeof describe.skip {
-  const reason = `No NATS server at ${natsAddress.host}:${natsAddress.port}. Start one with: nats-server -js`
-  if (process.env.CI !== undefined) throw new Error(reason)
-  console.warn(`Skipped: ${reason}`)
-  return describe.skip
-}
+/** As `describe`, for tests that need the server. */
+export const describeWithNats = await describeWithServer("NATS", natsAddress, "nats-server -js")
 
 /** A stream of one test's own, whose subjects begin with its name, and another one that keeps its dead letters. */
 export interface TestStream extends AsyncDisposable {

@@ -31,3 +31,13 @@ export const connectionsKeptMax = 1_000
  * since a row has at most 300 bytes.
  */
 export const endedConnectionsMax = 100_000
+
+/** Gap markers that are kept of a source, the newest. */
+export const sourceGapsMax = 100
+
+/** Dead letters that are kept of all sources, the newest, and most bytes of their records. */
+export const sourceDeadLettersMax = 10_000
+export const sourceDeadLetterBytesMax = 16 * 1_048_576
+
+/** Most bytes that are kept of a record that became a dead letter. Ours. */
+export const sourceDeadLetterRecordBytesMax = 65_536

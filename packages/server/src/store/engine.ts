@@ -99,6 +99,8 @@ export interface ServeSettings {
   readonly rounds: FairRounds
   /** The point at which a test kills the process. */
   readonly crashPoint: string | undefined
+  /** Names of the sources that the server can drive, each unless another process does. */
+  readonly sources?: readonly string[]
   /** Called when something fails that the store does by itself, and will try again. */
   readonly report: (where: string, error: unknown) => void
   /** Called at the start with each thing that the store's database should not be: a sentence, and what to set. */

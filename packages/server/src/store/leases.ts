@@ -11,6 +11,9 @@ import type { LinkId } from "../model/ids.ts"
 /** Work that one of all processes does at intervals. */
 export type PeriodicTask = "retention" | "challenges" | "search index"
 
+/** Work that one of all processes does: at intervals, or as the driver of a source that all of them could drive. */
+export type SoleTask = PeriodicTask | `source ${string}`
+
 /** A lease of a link, by its number. */
 export interface LinkLease {
   readonly linkId: LinkId
@@ -27,7 +30,7 @@ export interface Leases {
    */
   snapshot(): (id: LinkId) => number | undefined
   /** Whether this process is to do the task. */
-  has(task: PeriodicTask): boolean
+  has(task: SoleTask): boolean
   /** Calls `listener` whenever leases have come, gone or been renewed too late, until the returned function is called. */
   onChange(listener: () => void): () => void
   /** The links are no longer under these leases, as the store has just said. One that has come back since is kept. */

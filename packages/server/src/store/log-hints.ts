@@ -114,7 +114,7 @@ class LogHints {
 
   async #poll(signal: AbortSignal): Promise<void> {
     for (;;) {
-      await this.#clock.sleep(pollMs, signal)
+      await this.#clock.pause(pollMs, signal)
       if (signal.aborted) return
       const heads = await this.#heads()
       for (const [appId, hints] of this.#open) {

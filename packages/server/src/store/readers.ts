@@ -132,6 +132,11 @@ export const readerOf: ReaderOf<StoreReads> = {
   arrivalPlaces: server,
   knownTime: server,
   usage: requestOf,
+  sources: server,
+  assignedNames: server,
+  sourceGaps: () => requestOf(undefined),
+  sourceDeadLetters: () => requestOf(undefined),
+  sourceDeadLetterCounts: () => requestOf(undefined),
 }
 
 /** For whom each write is, where writes share connections. */
@@ -162,6 +167,7 @@ export const writerOf: ReaderOf<StoreWrites> = {
   createLink: ({ appId }) => requestOf(appId),
   deleteLink: requestOf,
   setLinkOrdered: requestOf,
+  setLinkPaused: requestOf,
   saveProgress: server,
   recordAttempts: server,
   redeliver: ({ appId }) => requestOf(appId),
@@ -184,4 +190,11 @@ export const writerOf: ReaderOf<StoreWrites> = {
   eraseDeleted: server,
   countUsage: server,
   trimUsage: server,
+  beginSource: server,
+  appendFrom: server,
+  pauseSource: () => requestOf(undefined),
+  rewindSource: () => requestOf(undefined),
+  noteSourceGap: server,
+  deleteSourceDeadLetters: () => requestOf(undefined),
+  trimAssignedNames: server,
 }

@@ -29,6 +29,7 @@ import type { EditReads } from "./port/edit-store.ts"
 import type { DeletionReads, DeletionWrites } from "./port/deletion-store.ts"
 import type { ArrivalReads } from "./port/arrival-store.ts"
 import type { RetentionReads, RetentionWrites } from "./port/retention-store.ts"
+import type { SourceReads, SourceWrites } from "./port/source-store.ts"
 import type { StateReads, StateWrites } from "./port/store-state.ts"
 import type { UsageReads, UsageWrites } from "./port/usage-store.ts"
 import type { UserReads, UserWrites } from "./port/user-store.ts"
@@ -54,6 +55,7 @@ export interface StoreReads
     UserReads,
     UsageReads,
     RetentionReads,
+    SourceReads,
     StateReads {}
 
 /** The writes of a store. */
@@ -75,6 +77,7 @@ export interface StoreWrites
     UserWrites,
     UsageWrites,
     RetentionWrites,
+    SourceWrites,
     StateWrites {}
 
 /**

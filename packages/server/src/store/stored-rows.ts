@@ -52,7 +52,7 @@ export const storedTables = [
     name: "links",
     key: "id",
     columns: `id bigint, app_id bigint, webhook_id bigint, created_at_ms bigint, query text, position bigint,
-      first_position bigint, ordered boolean, redeliveries bigint, delivered bigint, expired bigint,
+      first_position bigint, ordered boolean, paused_at_ms bigint, redeliveries bigint, delivered bigint, expired bigint,
       missed bigint, withdrawn bigint, attempts bigint, retries bigint, dead_letters bigint`,
   },
   {
@@ -111,6 +111,22 @@ export const storedTables = [
     key: "seq",
     columns: "seq bigint, kind text, id bigint, author_id bigint, at_ms bigint, is_pending boolean",
   },
+  {
+    name: "sources",
+    key: "name",
+    columns: "name text, driver bigint, position text, saved_at_ms bigint, is_paused boolean",
+  },
+  {
+    name: "source_gaps",
+    key: "id",
+    columns: "id text, source text, from_ms bigint, to_ms bigint, reason text, noted_at_ms bigint",
+  },
+  {
+    name: "source_dead_letters",
+    key: "id",
+    columns: "id text, source text, at_ms bigint, title text, detail text, bytes bigint, record bytea",
+  },
+  { name: "assigned_names", key: "name", columns: "name text, id bigint" },
   {
     name: "match_logs",
     key: "app_id",

@@ -60,9 +60,10 @@ export async function openTestedStore(directory: string): Promise<Store> {
 function withSoleLeases(store: Store): Store {
   const without = <Progress extends { readonly lease?: number }>({ lease, ...rest }: Progress) =>
     lease === undefined || lease === 0 ? rest : { ...rest, lease }
-  const own: Pick<Store, "saveProgress" | "saveReplay" | "endReplay"> = {
+  const own: Pick<Store, "saveProgress" | "saveReplay" | "addBackfillMatches" | "endReplay"> = {
     saveProgress: (all) => store.saveProgress(all.map(without)),
     saveReplay: (progress) => store.saveReplay(without(progress)),
+    addBackfillMatches: (found) => store.addBackfillMatches(without(found)),
     endReplay: (id, state, atMs, lease) => store.endReplay(id, state, atMs, lease === 0 ? undefined : lease),
   }
   return { ...store, ...own }

@@ -1,4 +1,4 @@
-import { writeFile } from "node:fs/promises"
+import { mkdir, readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { snowflakeEpochMs } from "@sluice/api"
 import { afterAll, beforeAll, expect, test } from "vitest"
@@ -27,7 +27,7 @@ async function json(...args: string[]): Promise<unknown> {
   const [group = "", ...rest] = args
   const at = rest.indexOf("--") === -1 ? rest.length : rest.indexOf("--")
   const { status, stdout, stderr } = await sluice(group, ...rest.toSpliced(at, 0, "--json"))
-  expect({ status, stderr }).toMatchObject({ status: 0 })
+  expect({ status, stderr }, stderr).toMatchObject({ status: 0 })
   expect(stdout.split("\n")).toHaveLength(2)
   return JSON.parse(stdout)
 }
@@ -187,6 +187,20 @@ test("posts are searched and counted, page after page", async () => {
   expect(some.stdout).toMatch(/^\d{19} +\S+Z {2}a plover 59\n(?:.+\n){2}$/)
   expect(some.stderr).toBe("There may be older posts: use --max.\n")
   expect(await sluice("search", "plover nobody")).toMatchObject({ stdout: "", stderr: "No posts found.\n" })
+  // An id of a platform of its own holds no time.
+  const now = new Date().toISOString()
+  await writeFile(
+    join(directory, "own-id.ndjson"),
+    JSON.stringify({ data: { id: "42", text: "a dotterel", created_at: now } }),
+  )
+  await json("import", "own-id.ndjson")
+  await expect
+    .poll(async () => (await sluice("search", "dotterel")).stderr)
+    .toBe(
+      "No posts found.\nPosts match whose ids hold no time, since they are no snowflakes, " +
+        "and a search by time leaves them out: use --all.\n",
+    )
+  expect((await sluice("search", "dotterel", "--all")).stdout).toContain("a dotterel")
   expect((await sluice("search", "plover (")).stderr).toMatch(/^error: .+\n/)
 
   const span = ["--since", "2026-03-14T09:00Z", "--until", "2026-03-14T12:00Z"]
@@ -425,6 +439,36 @@ test("the address and the token come from flags, then the environment, then the 
   expect([byFlags, byEnvironment, byFile, byDataVariable].map(({ status }) => status)).toEqual([0, 0, 0, 0])
   const flagWins = await run(["rules", "list", "--token", "wrong"], { ...elsewhere, env })
   expect(flagWins).toMatchObject({ status: 1, stderr: expect.stringContaining("Unauthorized") })
+})
+
+test("a token that the server does not know is named by its place, with the server and what to do", async () => {
+  const { url } = dev.ready
+  const file = join(directory, "wrong-token")
+  await writeFile(file, "sluice_app_wrong\n")
+  const other = join(directory, "other")
+  await mkdir(other)
+  const saved = JSON.parse(await readFile(join(directory, ".sluice/credentials.json"), "utf8")) as object
+  const app = { ...dev.ready.app, bearer_token: "sluice_app_wrong" }
+  await writeFile(join(other, "credentials.json"), JSON.stringify({ ...saved, app }))
+  const refused = async (args: readonly string[], env: Record<string, string> = {}): Promise<string> => {
+    const { status, stderr } = await run(["rules", "list", ...args], { cwd: "/", env })
+    expect(status).toBe(1)
+    return stderr
+  }
+  const error = (place: string): string =>
+    `error: Unauthorized: the server at ${url} does not know the token of ${place}.\n`
+  const byVariable = await refused(["--url", url], { SLUICE_TOKEN: "sluice_app_wrong" })
+  expect(byVariable).toContain(error("SLUICE_TOKEN"))
+  expect(byVariable).toContain("or unset SLUICE_TOKEN for that of `sluice dev` in this directory.")
+  const byOption = await refused(["--url", url, "--token-file", file])
+  expect(byOption).toContain(error(file))
+  expect(byOption).toContain(
+    "  Use a token of this server (`sluice app list` and `sluice token list` on its machine).\n",
+  )
+  const bySaved = await refused(["--data", other])
+  expect(bySaved).toContain(error(join(other, "credentials.json")))
+  expect(bySaved).toContain("Start `sluice dev` again in that directory")
+  for (const text of [byVariable, byOption, bySaved]) expect(text).not.toContain("sluice_app_wrong")
 })
 
 function envelope(id: string, text: string, authorId: string): string {

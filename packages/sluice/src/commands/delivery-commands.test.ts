@@ -159,6 +159,18 @@ test("a link is put in strict order and back", async () => {
   expect(back).toMatchObject({ status: 0, stdout: `Webhook ${webhookId} receives matches in any order.\n` })
 }, 30_000)
 
+test("a link is paused and resumed", async () => {
+  expect(await json("links", "pause", webhookId)).toMatchObject({ webhook_id: webhookId, paused: true })
+  expect((await sluice("links", "status")).stdout).toContain(" paused since ")
+  const again = await sluice("links", "pause", webhookId)
+  expect(again.stdout).toBe(
+    `Paused webhook ${webhookId}: matches wait. To deliver them: sluice links resume ${webhookId}\n`,
+  )
+  const resumed = await sluice("links", "resume", webhookId)
+  expect(resumed).toMatchObject({ status: 0, stdout: `Resumed webhook ${webhookId}: what waited is delivered.\n` })
+  expect(await json("links", "status")).toMatchObject([{ paused: false }])
+}, 30_000)
+
 test("a signing key is rotated, and the old one stays valid for a while", async () => {
   const before = (await json("webhooks", "key", webhookId)) as { signing_key: string }
   const after = (await json("webhooks", "rotate-key", webhookId)) as { signing_key: string }

@@ -3,10 +3,12 @@ import type { RunningServer } from "@sluice/server"
 import { InvalidArgumentError, type Command } from "commander"
 import { credentialsDirectory, ensureCredentialsDirectory, writeCredentials } from "../connection/credentials-file.ts"
 import { devCredentials, type DevCredentials } from "../own-server/dev-credentials.ts"
+import { devSources, sourceLines, type DevSourceOptions } from "../own-server/dev-sources.ts"
+import { interruptionOrOrphaned } from "../process/interruption.ts"
 import { newHelp, runServer, withServerFailures } from "../own-server/own-server.ts"
 import type { CommandContext, Style } from "../terminal/terminal.ts"
 
-interface DevOptions {
+interface DevOptions extends DevSourceOptions {
   readonly port?: string
   readonly host?: string
   readonly data?: string
@@ -24,18 +26,24 @@ export function devCommand(command: Command, context: CommandContext): void {
     .option("--data <directory>", "Data directory (default: SLUICE_DATA, or .sluice)")
     .option("--database <url>", "PostgreSQL database to use instead of an embedded store (prefer SLUICE_DATABASE)")
     .option("--log-level <level>", "Silent, fatal, error, warn, info or debug (default: SLUICE_LOG_LEVEL, or warn)")
+    .option("--bluesky", "Take the posts of Bluesky")
+    .option("--mastodon <host>", "Take the public posts of a Mastodon instance, such as mastodon.social")
+    .option("--mastodon-token-file <file>", "File with an access token of that instance")
     .option("--new", newHelp)
     .option("--json", "Print one line of JSON when the server is ready")
     .action((options: DevOptions) => withServerFailures(() => dev(options, context)))
 }
 
 async function dev(
-  { port, host, data, database, logLevel, new: isNew = false, json }: DevOptions,
+  { port, host, data, database, logLevel, new: isNew = false, json, ...sourceOptions }: DevOptions,
   { terminal, environment }: CommandContext,
 ): Promise<void> {
   const flags = { port, host, data, database, "log-level": logLevel }
   const { loadConfig } = await import("@sluice/server/config")
-  const config = loadConfig({ posture: "dev", flags, env: environment.server })
+  const sources = devSources(sourceOptions)
+  // On a terminal people see what happens; elsewhere the log has what is wrong.
+  const defaults = terminal.isWatched ? { "log-level": "info" } : {}
+  const config = loadConfig({ posture: "dev", flags, env: environment.server, sources, defaults })
   await ensureCredentialsDirectory(config)
   const directory = credentialsDirectory(config)
   const ready = async (server: RunningServer): Promise<void> => {
@@ -44,9 +52,15 @@ async function dev(
     const file = await writeCredentials(directory, credentials)
     const consoleUrl = server.signInLink(credentials.operator_token)
     if (json === true) await terminal.printJson({ event: "ready", ...credentials, console_url: consoleUrl })
-    else for (const line of devWelcome({ credentials, file, consoleUrl }, terminal.style)) await terminal.print(line)
+    else {
+      const lines = devWelcome(
+        { credentials, file, consoleUrl, sourceLines: sourceLines(sourceOptions) },
+        terminal.style,
+      )
+      for (const line of lines) await terminal.print(line)
+    }
   }
-  await runServer(config, { ready, terminal, isNew })
+  await runServer(config, { ready, terminal, isNew, signal: interruptionOrOrphaned(environment) })
 }
 
 /** Validates the form; the server's configuration parses the port. */
@@ -61,7 +75,13 @@ function devWelcome(
     credentials: { url, app, operator_token: operatorToken },
     file,
     consoleUrl,
-  }: { readonly credentials: DevCredentials; readonly file: string; readonly consoleUrl: string },
+    sourceLines: from,
+  }: {
+    readonly credentials: DevCredentials
+    readonly file: string
+    readonly consoleUrl: string
+    readonly sourceLines: readonly string[]
+  },
   style: Style,
 ): string[] {
   const bearer = `-H "Authorization: Bearer ${app.bearer_token}"`
@@ -82,6 +102,7 @@ function devWelcome(
     `  operator token   ${operatorToken}`,
     style.faint(`  saved in ${file}, for the other commands`),
     "",
+    ...from.flatMap((line) => [heading(line), ""]),
     heading("Add a rule:"),
     `curl -X POST ${url}/2/tweets/search/stream/rules ${bearer} ${json} -d '{"add":[{"value":"cat OR \\"night market\\"","tag":"first rule"}]}'`,
     "",

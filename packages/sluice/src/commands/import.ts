@@ -1,7 +1,8 @@
 /** `sluice import`: sends the posts of a file to a server. */
 import { Option, type Command } from "commander"
 import { connect, withConnectionOptions, type ClientOptions } from "../connection/connection.ts"
-import { Failure, failureOf } from "../process/failure.ts"
+import { commandFailure } from "../connection/used-connection.ts"
+import { Failure } from "../process/failure.ts"
 import { openPostFile } from "../import/input-lines.ts"
 import { interruption } from "../process/interruption.ts"
 import { importPosts, type RejectedPost, type Totals } from "../import/import-posts.ts"
@@ -67,7 +68,7 @@ pipe, posts are sent as they arrive.`,
       const { totals } = imported
       if (options.json === true) await terminal.printJson(totalsJson(totals, options.deliver))
       else await terminal.print(totalsText(totals, options.deliver))
-      if (imported.kind === "stopped") throw await stopped(imported.fromLine, path, imported.error)
+      if (imported.kind === "stopped") throw await stopped(imported, path, environment)
       if (totals.rejected > 0) throw new Failure(rejectedText(totals))
     })
 }
@@ -103,8 +104,12 @@ function rejectedText({ accepted, duplicates, rejected, skipped, lines }: Totals
 }
 
 /** The error with advice on how to continue; a bug of this program is returned unchanged. */
-async function stopped(fromLine: number, path: string, error: unknown): Promise<unknown> {
-  const failure = await failureOf(error)
+async function stopped(
+  { fromLine, error }: { readonly fromLine: number; readonly error: unknown },
+  path: string,
+  environment: CommandContext["environment"],
+): Promise<unknown> {
+  const failure = await commandFailure(error, environment)
   if (failure === undefined) return error
   const shownPath = /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`
   return new Failure(

@@ -57,6 +57,29 @@ export function linksCommands(group: Command, context: CommandContext): void {
 
   progressCommands(group, context)
 
+  clientCommand(group, "pause", "Pause a link: nothing is sent, and matches wait until it is resumed")
+    .argument("<webhook_id>", "Id of the webhook")
+    .option("--json", "Print the link's state as JSON")
+    .action(async (webhookId: string, options: ClientOptions) => {
+      const data = await setPaused(await connect(options, environment), webhookId, true)
+      const id = messageText(webhookId)
+      const text = `Paused webhook ${id}: matches wait. To deliver them: sluice links resume ${id}`
+      await printResult(terminal, options.json, data, text)
+    })
+
+  clientCommand(group, "resume", "Resume a paused link: everything that waits is delivered")
+    .argument("<webhook_id>", "Id of the webhook")
+    .option("--json", "Print the link's state as JSON")
+    .action(async (webhookId: string, options: ClientOptions) => {
+      const data = await setPaused(await connect(options, environment), webhookId, false)
+      await printResult(
+        terminal,
+        options.json,
+        data,
+        `Resumed webhook ${messageText(webhookId)}: what waited is delivered.`,
+      )
+    })
+
   clientCommand(group, "order", "Set the order of deliveries: strict, one at a time; or any, which is faster")
     .argument("<webhook_id>", "Id of the webhook")
     .addArgument(new Argument("<order>", "Order of deliveries").choices(["strict", "any"]))
@@ -72,6 +95,14 @@ export function linksCommands(group: Command, context: CommandContext): void {
         : `Webhook ${messageText(webhookId)} receives matches in any order.`
       await printResult(terminal, options.json, data, text)
     })
+}
+
+async function setPaused(client: Client, webhookId: string, paused: boolean): Promise<LinkDetail> {
+  const { data } = await client.request("PATCH", "linkDetail", {
+    parameters: { webhook_id: webhookId },
+    body: { paused },
+  })
+  return data
 }
 
 function progressCommands(group: Command, { terminal, environment }: CommandContext): void {
@@ -161,6 +192,7 @@ function progressText(state: LinkDetail): string {
     const reason = state.invalid_reason === undefined ? "" : ` (the endpoint ${state.invalid_reason})`
     return `stopped: the webhook is invalid${reason}; to challenge it: sluice webhooks validate`
   }
+  if (state.paused_since !== undefined) return `paused since ${shortInstant(state.paused_since)}`
   if (state.failing_since !== undefined) {
     const next = state.next_attempt_at === undefined ? "" : `, next attempt ${shortInstant(state.next_attempt_at)}`
     return `${state.down ? "down" : "failing"} since ${shortInstant(state.failing_since)}${next}`

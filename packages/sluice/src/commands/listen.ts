@@ -2,7 +2,7 @@
 import { InvalidArgumentError, type Command } from "commander"
 import { withConnectionOptions, type ConnectionOptions } from "../connection/connection.ts"
 import { Failure } from "../process/failure.ts"
-import { interruption } from "../process/interruption.ts"
+import { interruptionOrOrphaned } from "../process/interruption.ts"
 import { failingStatusDefault } from "../listen/faults.ts"
 import { serveApp } from "../listen/dev-server.ts"
 import { listen } from "../listen/listen.ts"
@@ -63,7 +63,12 @@ runs. \`sluice trigger\` sends a post that matches.`,
       }
       await using app = await serveApp(options, context)
       await Promise.race([
-        listen(settings, app, terminal, AbortSignal.any([interruption(), terminal.readerGone])),
+        listen(
+          settings,
+          app,
+          terminal,
+          AbortSignal.any([interruptionOrOrphaned(context.environment), terminal.readerGone]),
+        ),
         app.failed,
       ])
     })

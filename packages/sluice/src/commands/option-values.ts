@@ -1,5 +1,6 @@
 /** Parsers of option values. Each throws `InvalidArgumentError` for a text of another form: "Expected `expected`." */
 import { InvalidArgumentError } from "commander"
+import { durationMs } from "../process/duration.ts"
 
 /** A text of this form, unchanged. */
 export function matching(form: RegExp, expected: string): (text: string) => string {
@@ -20,12 +21,11 @@ export function numberMatching(form: RegExp, expected: string): (text: string) =
   return (text) => Number(checked(text))
 }
 
-/** A time such as `200ms` or `1.5s`, in ms, of at most `maxMs`. */
+/** A time such as `200ms`, `1.5s` or `10m`, in ms, of at most `maxMs`. */
 export function duration(expected: string, maxMs = Infinity): (text: string) => number {
   return (text) => {
-    const [, amount, unit] = /^(\d{1,6}(?:\.\d{1,3})?)(ms|s)$/.exec(text) ?? []
-    const ms = Math.round(Number(amount) * (unit === "s" ? 1_000 : 1))
-    if (ms <= maxMs) return ms
+    const ms = durationMs(text)
+    if (ms !== undefined && ms <= maxMs) return ms
     throw new InvalidArgumentError(`Expected ${expected}.`)
   }
 }

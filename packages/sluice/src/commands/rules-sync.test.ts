@@ -57,6 +57,23 @@ test("the differences are shown, and the rules become those of the file, once", 
   })
 })
 
+test("with --tag only rules of that tag are changed, and those of others are named", async () => {
+  await sync("[owl, {value: fox, tag: wild}, {value: rat, tag: pets}]")
+  expect(await sync("[cat, dog]", "--tag", "pets")).toEqual({
+    status: 0,
+    stderr: "",
+    stdout: "- rat  (pets)\n+ cat  (pets)\n+ dog  (pets)\n2 added, 1 deleted, 0 retagged, 0 unchanged.\n",
+  })
+  expect(await stored()).toEqual(["cat (pets)", "dog (pets)", "fox (wild)", "owl"])
+  const refused = await sync("[cat, fox]", "--tag", "pets")
+  expect(refused).toMatchObject({ status: 1, stdout: "" })
+  expect(refused.stderr).toContain("The app has the rule fox with the tag wild.")
+  const other = await sync("- cat\n- value: dog\n  tag: wild\n", "--tag", "pets")
+  expect(other).toMatchObject({ status: 1, stderr: expect.stringContaining("line 2: the rule has the tag wild.") })
+  expect((await sync("[]", "--tag", "pets")).stderr).toContain("all rules with the tag pets would be deleted")
+  expect(await stored()).toEqual(["cat (pets)", "dog (pets)", "fox (wild)", "owl"])
+})
+
 test("with --json the changes are printed as one value", async () => {
   await sync("[dog, {value: fox, tag: wild}]")
   const { stdout } = await sync('[{"value":"dog","tag":"pets"},{"value":"owl"}]', "--json")
@@ -138,7 +155,7 @@ test("a missing file, and a change that finds no room, end with the completed ch
   const missing = await rules(["sync", "none.yaml"])
   expect(missing).toMatchObject({
     status: 1,
-    stderr: expect.stringMatching(/^error: none\.yaml cannot be read: ENOENT/),
+    stderr: expect.stringMatching("error: There is no file none.yaml.\n"),
   })
   const many = Array.from({ length: 201 }, (_, at) => `- word${String(at)}`).join("\n")
   const outcome = await sync(many)

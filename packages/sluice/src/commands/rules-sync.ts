@@ -6,6 +6,8 @@ import { Failure } from "../process/failure.ts"
 import { interruption } from "../process/interruption.ts"
 import { readInputText } from "../process/input-text.ts"
 import type { FiledRule } from "../rules/rules-file.ts"
+import { neverMatchingText } from "../terminal/never-matching-text.ts"
+import { counted } from "../terminal/table.ts"
 import { messageText, type CommandContext, type Terminal } from "../terminal/terminal.ts"
 import { terminalText, textWidth } from "../terminal/terminal-text.ts"
 
@@ -16,6 +18,7 @@ const ruleProblems = () => import("../terminal/rule-problems.ts")
 interface SyncOptions extends ClientOptions {
   readonly dryRun?: true
   readonly allowEmpty?: true
+  readonly tag?: string
 }
 
 /** The commands, in the group of `sluice rules`. */
@@ -33,6 +36,7 @@ export function rulesFileCommands(group: Command, { terminal, environment }: Com
 
   clientCommand(group, "sync", "Make the rules equal to those of a file: adds, deletes and retags rules")
     .argument("<file>", "YAML or JSON file in the format of `rules export`; - for standard input")
+    .option("--tag <tag>", "Change only rules with this tag, which the rules of the file get")
     .option("--dry-run", "Print the changes without making them")
     .option("--allow-empty", "Accept an empty file, which deletes all rules")
     .option("--json", "Print the changes as JSON")
@@ -50,8 +54,15 @@ match in between.`,
       const name = path === "-" ? "Standard input" : path
       const rules = readRulesFile(await readInputText(path, terminal.stdin, rulesFileBytesMax), name)
       if (rules.length === 0 && options.allowEmpty !== true) {
-        throw new Failure(`${name} has no rules: all rules of the app would be deleted.`, [
+        const those = options.tag === undefined ? "all rules of the app" : `all rules with the tag ${options.tag}`
+        throw new Failure(`${name} has no rules: ${those} would be deleted.`, [
           "If that is intended, use --allow-empty.",
+        ])
+      }
+      const other = rules.find(({ tag }) => options.tag !== undefined && (tag ?? options.tag) !== options.tag)
+      if (other !== undefined) {
+        throw new Failure(`${name}, line ${String(other.line)}: the rule has the tag ${String(other.tag)}.`, [
+          `With --tag ${String(options.tag)} all rules of the file get that tag: leave the others out.`,
         ])
       }
       await sync(await connect(options, environment), rules, options, terminal)
@@ -61,20 +72,58 @@ match in between.`,
 async function sync(
   server: Client,
   rules: readonly FiledRule[],
-  { dryRun = false, json = false }: { readonly dryRun?: boolean; readonly json?: boolean },
+  { dryRun = false, json = false, tag }: { readonly dryRun?: boolean; readonly json?: boolean; readonly tag?: string },
   terminal: Terminal,
 ): Promise<void> {
   const signal = interruption()
   const planned = await server.rules
-    .sync(rules, { dryRun: true, signal })
+    .sync(rules, { dryRun: true, tag, signal })
     .catch(async (error: unknown) => Promise.reject(await refused(error, rules, terminal)))
   if (!json) for (const line of differenceLines(planned, terminal)) await terminal.print(line)
-  if (dryRun || planned.added.length + planned.deleted.length === 0)
-    return printDone(planned, { dryRun, json }, terminal)
+  if (dryRun || planned.added.length + planned.deleted.length === 0) {
+    await printDone(planned, { dryRun, json }, terminal)
+    return noteNeverMatching(await clausesOfTests(server, planned), terminal)
+  }
   const done = await server.rules
-    .sync(rules, { signal })
+    .sync(rules, { tag, signal })
     .catch(async (error: unknown) => Promise.reject(await stopped(error)))
   await printDone(done, { dryRun, json }, terminal)
+  await noteNeverMatching(await clausesOfRules(server, done), terminal)
+}
+
+/** Most clauses that are named, and most rules of a dry run that are tested for them. Ours. */
+const neverMatchingMax = 20
+
+type NeverMatching = Parameters<typeof neverMatchingText>[0]
+
+/** The clauses of new rules that no post of the server's sources fulfils. */
+async function clausesOfRules(server: Client, { added }: RuleDifference): Promise<readonly NeverMatching[]> {
+  const values = new Set(added.map(({ value }) => value))
+  if (values.size === 0) return []
+  const pages = await Array.fromAsync(server.pages("ruleDetails", { query: { max_results: 1000 } }))
+  return pages
+    .flatMap(({ data }) => data.filter(({ value }) => values.has(value)))
+    .flatMap(({ never_matching: never = [] }) => never)
+}
+
+/** The same of rules that are not added: of the first ones, by a test on a post. */
+async function clausesOfTests(server: Client, { added }: RuleDifference): Promise<readonly NeverMatching[]> {
+  const clauses: NeverMatching[] = []
+  for (const { value } of added.slice(0, neverMatchingMax)) {
+    const { never_matching: never = [] } = await server.rules.test({ value, posts: [anyPost] })
+    clauses.push(...never)
+  }
+  return clauses
+}
+
+const anyPost = { data: { id: "1", text: "any" } }
+
+async function noteNeverMatching(clauses: readonly NeverMatching[], terminal: Terminal): Promise<void> {
+  for (const clause of clauses.slice(0, neverMatchingMax)) {
+    terminal.note(`${terminal.noteStyle.mark("warning:")} ${messageText(neverMatchingText(clause))}`)
+  }
+  const more = clauses.length - neverMatchingMax
+  if (more > 0) terminal.note(`And ${counted(more, "more clause")}.`)
 }
 
 interface TagChange {

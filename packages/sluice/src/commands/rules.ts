@@ -4,7 +4,7 @@ import type { Mode, RuleProblem } from "@sluice/rules"
 import { Option, type Command } from "commander"
 import { clientCommand, connect, type ClientOptions } from "../connection/connection.ts"
 import { Failure } from "../process/failure.ts"
-import { instantOption } from "./option-values.ts"
+import { idOf, instantOption } from "./option-values.ts"
 import { rulesFileCommands } from "./rules-sync.ts"
 import { matchedPost } from "../terminal/rule-match.ts"
 import { counted, printList } from "../terminal/table.ts"
@@ -79,11 +79,11 @@ export function rulesCommands(group: Command, context: CommandContext): void {
     })
 
   clientCommand(group, "delete", "Delete rules")
-    .argument("<id...>", "Ids of the rules, from `rules list`")
+    .argument("<id...>", "Ids of the rules, from `rules list`", idsOf)
     .option("--json", "Print the summary as JSON")
-    .action(async (ids: string[], options: ClientOptions) => {
+    .action(async (ids: readonly string[], options: ClientOptions) => {
       const server = await connect(options, environment)
-      const { meta, errors } = await server.request("POST", "rules", { body: { delete: { ids } } })
+      const { meta, errors } = await server.request("POST", "rules", { body: { delete: { ids: [...ids] } } })
       const { deleted = 0, not_deleted: notDeleted = 0 } = meta.summary
       if (options.json === true) await terminal.printJson(meta.summary)
       else await terminal.print(`Deleted ${counted(deleted, "rule")}.`)
@@ -92,6 +92,13 @@ export function rulesCommands(group: Command, context: CommandContext): void {
 
   rulesFileCommands(group, context)
   testCommand(group, context)
+}
+
+const ruleId = idOf("a rule")
+
+/** The ids so far, of which the parser has none before the first. */
+function idsOf(id: string, before: readonly string[] | undefined): readonly string[] {
+  return [...(before ?? []), ruleId(id)]
 }
 
 async function createBackfill(

@@ -1,4 +1,6 @@
 /** `sluice search`: prints the stored posts that a query matches, page by page. */
+import { firstSnowflake } from "@sluice/api"
+import type { Client } from "@sluice/client"
 import type { Command } from "commander"
 import { connect, withConnectionOptions, type ClientOptions } from "../connection/connection.ts"
 import { printPost } from "../terminal/post-line.ts"
@@ -46,6 +48,18 @@ export function searchCommand(command: Command, { terminal, environment }: Comma
         if (hasMore) terminal.note("There may be older posts: use --max.")
         return
       }
-      if (count === 0) terminal.note("No posts found.")
+      if (count > 0) return
+      terminal.note("No posts found.")
+      if (all === true && since === undefined && until === undefined) return
+      if (await isFoundWithoutTimes(client, value)) terminal.note(withoutTimes)
     })
+}
+
+const withoutTimes =
+  "Posts match whose ids hold no time, since they are no snowflakes, and a search by time leaves them out: use --all."
+
+/** Whether posts match that no search by time finds: a search reads the time from the id of a post. */
+async function isFoundWithoutTimes(client: Client, query: string): Promise<boolean> {
+  const { data = [] } = await client.posts.searchAll({ query, max_results: pageMin, until_id: String(firstSnowflake) })
+  return data.length > 0
 }

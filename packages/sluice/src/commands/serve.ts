@@ -3,6 +3,7 @@ import type { RunningServer } from "@sluice/server"
 import { loadConfig, printConfig, settingDescriptions } from "@sluice/server/config"
 import type { Command } from "commander"
 import { newHelp, runServer, withServerFailures } from "../own-server/own-server.ts"
+import { interruption } from "../process/interruption.ts"
 import { visibleLines, type CommandContext } from "../terminal/terminal.ts"
 
 type ServeOptions = Readonly<Record<string, string | true | undefined>>
@@ -28,7 +29,7 @@ export function serveCommand(command: Command, { terminal, environment }: Comman
         if (metricsUrl !== undefined) terminal.note(`Metrics: ${metricsUrl}.`)
         terminal.note(`Sluice is listening on ${url}. Stop it with Ctrl-C or SIGTERM.`)
       }
-      await runServer(loadConfig(sources), { ready, terminal, isNew: options["new"] === true })
+      await runServer(loadConfig(sources), { ready, terminal, isNew: options["new"] === true, signal: interruption() })
     }),
   )
 }

@@ -26,6 +26,7 @@ export function tailCommand(command: Command, { terminal, environment }: Command
     .option("--json", "Print each record as one line of JSON")
     .action(async (options: TailOptions) => {
       const client = await connect(options, environment)
+      let connections = 0
       const fields = options.fields ?? (options.json === true ? "" : fieldsForPeople)
       const stream = client.stream({
         query: {
@@ -33,6 +34,11 @@ export function tailCommand(command: Command, { terminal, environment }: Command
           backfill_minutes: options.backfillMinutes,
         },
         signal: AbortSignal.any([interruption(), terminal.readerGone]),
+        onConnect() {
+          connections += 1
+          if (!terminal.isWatched) return
+          terminal.note(connections === 1 ? `Waiting for matches at ${client.url}. Ctrl-C stops.` : "Connected again.")
+        },
         onDisconnect({ error, delayMs }) {
           const reason = messageText(error?.message ?? "The server ended the connection.")
           terminal.note(`${reason} Reconnecting in ${String(delayMs / 1000)} s.`)

@@ -44,7 +44,10 @@ export function webhooksCommands(group: Command, context: CommandContext): void 
       const { data } = await client.request("PUT", "webhook", { parameters: { webhook_id: id } })
       if (options.json === true) await terminal.printJson(data)
       else if (data.valid) await terminal.print(`Webhook ${messageText(id)} answered the challenge.`)
-      if (!data.valid) throw new Failure(`Webhook ${id} did not answer the challenge.`)
+      if (data.valid) return
+      const { invalid_reason: reason } = (await client.webhooks.getDetail(id)).data
+      const hints = reason === undefined ? [] : [`The endpoint ${reason}.`]
+      throw new Failure(`Webhook ${id} did not answer the challenge.`, hints)
     })
 
   keyCommands(group, context)

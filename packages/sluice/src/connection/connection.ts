@@ -1,9 +1,12 @@
 import { createReadStream } from "node:fs"
 import type { Client } from "@sluice/client"
 import type { Command } from "commander"
-import { defaultDataDirectory, findCredentials, readCredentials } from "./credentials-file.ts"
+import { contextFile, currentContextName, readContext, type NamedContext } from "./context-files.ts"
+import { defaultDataDirectory, findCredentials, readCredentials, type FoundCredentials } from "./credentials-file.ts"
 import type { Environment } from "../environment.ts"
 import { Failure, messageOf } from "../process/failure.ts"
+import { tokenSources, type TokenSource } from "./token-sources.ts"
+import { noteConnection } from "./used-connection.ts"
 
 const defaultUrl = "http://127.0.0.1:8080"
 
@@ -12,6 +15,7 @@ export interface ConnectionOptions {
   readonly url?: string
   readonly token?: string
   readonly tokenFile?: string
+  readonly context?: string
   readonly data?: string
 }
 
@@ -26,6 +30,7 @@ export function withConnectionOptions(command: Command): Command {
     .option("--url <url>", `URL of the server (default: SLUICE_URL, the URL of \`sluice dev\`, or ${defaultUrl})`)
     .option("--token-file <file>", "File with the token (default: SLUICE_TOKEN, or the token of `sluice dev`)")
     .option("--token <token>", "Token; visible to all users of this machine, so prefer --token-file or SLUICE_TOKEN")
+    .option("--context <name>", "Server and token that `sluice login` saved (default: SLUICE_CONTEXT, or `sluice use`)")
     .option(
       "--data <directory>",
       `Data directory of \`sluice dev\` (default: SLUICE_DATA, or ${defaultDataDirectory} in this directory or a parent)`,
@@ -37,36 +42,121 @@ export function clientCommand(group: Command, name: string, description: string)
   return withConnectionOptions(group.command(name)).description(description)
 }
 
+type Role = "app" | "ingest" | "operator"
+
 /**
- * A client for those options. The URL of the credentials file is used only with its token, so that a token is never sent
- * to another server unless the user names both. `role` chooses the token of the file: the operator's for ingest, otherwise
- * the app's.
+ * A client for those options. The URL of the credentials file is used only with its token, and the token of a context only
+ * for its own URL, so that a token is never sent to another server unless the user names both. `role` chooses the token of
+ * the file: the app's, or the operator's, which may ingest, too.
  */
 export async function connect(
   options: ConnectionOptions,
   environment: Environment,
-  role: "app" | "ingest" = "app",
+  role: Role = "app",
 ): Promise<Client> {
   const givenUrl = checkedUrl(options.url ?? environment.url)
-  const givenToken = checkedToken((await tokenOf(options)) ?? environment.token)
+  const given = checkedToken((await tokenOf(options)) ?? environment.token)
   // Loaded here: the help of a command does not need it.
   const { createClient } = await import("@sluice/client")
-  if (givenToken !== undefined) return createClient({ url: givenUrl ?? defaultUrl, token: givenToken })
-  const data = options.data ?? environment.data
-  const saved = await (data === undefined ? findCredentials(".") : readCredentials(data))
+  const to = (url: string, token: string, place: string): Client => {
+    noteConnection(environment, { url, place })
+    return createClient({ url, token })
+  }
+  if (given !== undefined) {
+    sourcesOf(options, environment)
+    return to(givenUrl ?? defaultUrl, given, givenPlace(options))
+  }
+  const saved = await savedConnection(options, environment)
   if (saved === undefined) {
     throw new Failure("No token found.", [
-      "Set SLUICE_TOKEN or use --token-file,",
+      "Set SLUICE_TOKEN or use --token-file, or save a server with `sluice login`,",
       "or start `sluice dev` in this directory or a parent: it saves a token. --data names its data directory elsewhere.",
     ])
   }
-  const token = role === "app" ? saved.app.bearer_token : saved.operator_token
-  return createClient({ url: givenUrl ?? saved.url, token })
+  if (saved.kind === "dev") {
+    const token = role === "app" ? saved.app.bearer_token : saved.operator_token
+    return to(givenUrl ?? saved.url, token, saved.file)
+  }
+  const { context } = saved
+  refuseOtherUrl(context, givenUrl)
+  refuseOtherRole(context, role)
+  return to(context.url, context.token, `the context ${context.name}`)
+}
+
+type SavedConnection =
+  | ({ readonly kind: "dev" } & FoundCredentials)
+  | { readonly kind: "context"; readonly context: NamedContext }
+
+function sourcesOf(options: ConnectionOptions, environment: Environment): readonly TokenSource[] {
+  return tokenSources({
+    isServerOption: (options.url ?? options.token ?? options.tokenFile) !== undefined,
+    isUrlVariable: environment.url !== undefined,
+    isTokenGiven: isTokenGiven(options, environment),
+    contextOption: options.context,
+    contextVariable: environment.context,
+    dataOption: options.data,
+  })
+}
+
+function isTokenGiven(options: ConnectionOptions, environment: Environment): boolean {
+  return (options.token ?? options.tokenFile ?? environment.token) !== undefined
+}
+
+/** The first saved token in the order of `tokenSources`; `undefined` when none is saved, or one is given. */
+async function savedConnection(
+  options: ConnectionOptions,
+  environment: Environment,
+): Promise<SavedConnection | undefined> {
+  for (const source of sourcesOf(options, environment)) {
+    if (source.kind === "dev") {
+      const data = options.data ?? environment.data
+      const found = await (data === undefined ? findCredentials(".") : readCredentials(data))
+      if (found !== undefined) return { kind: "dev", ...found }
+    } else if (source.kind !== "given") {
+      const name = source.kind === "context" ? source.name : await currentContextName(environment.userDirectory)
+      if (name !== undefined) return { kind: "context", context: await mustReadContext(environment, name) }
+    }
+  }
+  return undefined
+}
+
+/** The context of this name. Throws `Failure` when there is none. */
+export async function mustReadContext({ userDirectory }: Environment, name: string): Promise<NamedContext> {
+  const found = await readContext(userDirectory, name)
+  if (found !== undefined) return found
+  throw new Failure(`There is no context ${name}.`, [
+    `\`sluice use\` lists the contexts; \`sluice login ${name} --url URL\` makes it.`,
+    `Its file would be ${contextFile(userDirectory, name)}.`,
+  ])
+}
+
+/** A token of a context is for one server. */
+function refuseOtherUrl({ name, url }: NamedContext, givenUrl: string | undefined): void {
+  if (givenUrl === undefined || new URL(givenUrl).href === new URL(url).href) return
+  throw new Failure(`No token found for ${givenUrl}.`, [
+    `The context ${name} is for ${url}, and its token is not sent to another server.`,
+    "Set SLUICE_TOKEN or use --token-file.",
+  ])
+}
+
+/** The server would refuse it, too, without the name of the context. */
+function refuseOtherRole({ name, kind }: NamedContext, role: Role): void {
+  if (role === "app" || kind !== "app") return
+  const wanted = role === "operator" ? "an operator" : "an operator or of a program that sends posts"
+  throw new Failure(`This command needs a token of ${wanted}, and the token of the context ${name} is of an app.`, [
+    "Choose another context with --context, or save one with `sluice login`.",
+  ])
+}
+
+/** The place of a token that is given. */
+function givenPlace({ token, tokenFile }: ConnectionOptions): string {
+  return tokenFile ?? (token === undefined ? "SLUICE_TOKEN" : "--token")
 }
 
 /** Whether the options or the environment name a server or a token. */
 export function isServerNamed(options: ConnectionOptions, environment: Environment): boolean {
-  return (options.url ?? environment.url ?? options.token ?? options.tokenFile ?? environment.token) !== undefined
+  const context = options.context ?? (options.data === undefined ? environment.context : undefined)
+  return (options.url ?? environment.url ?? context) !== undefined || isTokenGiven(options, environment)
 }
 
 /** Secrets of an app: one of them, or both. */
@@ -86,10 +176,8 @@ export async function connectAsApp(
   const client = await connect(options, environment)
   const { consumerSecret, clientSecret } = environment
   if ((consumerSecret ?? clientSecret) !== undefined) return { client, consumerSecret, clientSecret }
-  const isTokenGiven = (options.token ?? options.tokenFile ?? environment.token) !== undefined
-  const data = options.data ?? environment.data
-  const saved = isTokenGiven ? undefined : await (data === undefined ? findCredentials(".") : readCredentials(data))
-  if (saved === undefined) {
+  const saved = await savedConnection(options, environment)
+  if (saved?.kind !== "dev") {
     throw new Failure("Answering the server's challenges requires the app's client secret or consumer secret.", [
       "Set SLUICE_CLIENT_SECRET or SLUICE_CONSUMER_SECRET in addition to the token.",
     ])
@@ -98,12 +186,17 @@ export async function connectAsApp(
 }
 
 /** Longest file of a token: a token has fewer than 200 characters. Ours. */
-const tokenFileBytesMax = 4_096
+export const tokenFileBytesMax = 4_096
 
 /** The token that the options give. */
 async function tokenOf({ token, tokenFile }: ConnectionOptions): Promise<string | undefined> {
   if (tokenFile === undefined) return token
   if (token !== undefined) throw new Failure("Use either --token or --token-file, not both.")
+  return readTokenFile(tokenFile)
+}
+
+/** The token in a file. Throws `Failure` for a file that cannot be read, is empty or is too large. */
+export async function readTokenFile(tokenFile: string): Promise<string> {
   const chunks: Buffer[] = []
   try {
     // One byte beyond the limit shows that there is more; the file may be a pipe without an end.
@@ -118,8 +211,9 @@ async function tokenOf({ token, tokenFile }: ConnectionOptions): Promise<string 
   return found
 }
 
-function checkedUrl(url: string | undefined): string | undefined {
-  if (url === undefined) return undefined
+/** The URL of a server, unless it is absent. Throws `Failure` for any other text. */
+export function checkedUrl<Url extends string | undefined>(url: Url): Url {
+  if (url === undefined) return url
   const parsed = URL.parse(url)
   const isAddress = parsed !== null && /^https?:$/.test(parsed.protocol)
   if (!isAddress || parsed.search + parsed.hash + parsed.username + parsed.password !== "") {
@@ -130,7 +224,8 @@ function checkedUrl(url: string | undefined): string | undefined {
   return url
 }
 
-function checkedToken(token: string | undefined): string | undefined {
+/** A token, unless it is absent. Throws `Failure` for other characters than a header may have. */
+export function checkedToken<Token extends string | undefined>(token: Token): Token {
   if (token !== undefined && !/^[\x21-\x7e]+$/.test(token)) {
     throw new Failure("The token contains invalid characters.", [
       "Check that it was copied completely and without quotes.",

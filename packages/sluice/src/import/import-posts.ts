@@ -90,8 +90,8 @@ export async function importPosts(
     const query = options.deliver ? {} : { deliver: false }
     const response = await withRetries(() => client.request("POST", "posts", { query, body, signal }), {
       signal,
-      // A server that never responded and refuses connections is most likely not running.
-      mayRetry: (error) => error instanceof ApiError && error.isTransient && (hasResponded || !error.isRefused),
+      // A server that never responded and cannot be reached is most likely not running, or not there.
+      mayRetry: (error) => error instanceof ApiError && error.isTransient && (hasResponded || !error.isUnreachable),
       onRetry: (delayMs, error) => listener.retrying(delayMs, messageOf(error)),
     })
     hasResponded = true

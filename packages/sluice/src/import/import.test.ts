@@ -336,12 +336,14 @@ test.each([
   expect(outcome.stderr === "").toBe(!isDrawn)
 })
 
-test("a missing server is reported at once, without a retry", async () => {
+test.each([
+  ["http://127.0.0.1:2", "connection refused."],
+  ["http://nowhere.invalid:8080", "there is no host of that name."],
+  ["http://127.0.0.1:1", "bad port."],
+])("a server at %s that cannot be reached is reported at once, without a retry", async (url, reason) => {
   const name = await file("one.ndjson", envelope(1))
-  const outcome = await run(["import", name, "--url", "http://127.0.0.1:2", "--token", "t"], {
-    cwd: directory,
-  })
+  const outcome = await run(["import", name, "--url", url, "--token", "t"], { cwd: directory })
   expect(outcome.status).toBe(1)
-  expect(outcome.stderr).toContain("connection refused.")
+  expect(outcome.stderr).toContain(reason)
   expect(outcome.stderr).not.toContain("Retrying")
 })

@@ -5,7 +5,7 @@ import type { Apps, Config, RunningServer, StartOptions } from "@sluice/server"
 import type { Command } from "commander"
 import type { Environment } from "../environment.ts"
 import { Failure } from "../process/failure.ts"
-import { interruption } from "../process/interruption.ts"
+import { logLine } from "../terminal/log-line.ts"
 import type { Terminal } from "../terminal/terminal.ts"
 import { serveInRounds, type Rounds } from "./served-rounds.ts"
 
@@ -14,6 +14,8 @@ export const newHelp = "Create an empty store in place of a lost one; fails if t
 
 /** Time between two attempts to start after the store was replaced. Ours. */
 const pauseMs = 1_000
+
+const stopping = "Stopping: what is in flight ends first. Press Ctrl-C again to end at once."
 
 /** Starts a server that also serves the console. */
 export async function startWithConsole(
@@ -28,19 +30,27 @@ export async function startWithConsole(
 }
 
 /**
- * Starts a server, calls `ready`, and serves until SIGTERM or SIGINT; then it finishes what is in flight. A signal during
- * the start ends the process. When the store is replaced by another one, the server starts again; `terminal` shows the reason
- * when the new store is not available yet. Throws the error with which the server fails.
+ * Starts a server, calls `ready`, and serves until `signal` is aborted; then it finishes what is in flight. A signal of the
+ * system during the start ends the process. When the store is replaced by another one, the server starts again; `terminal`
+ * shows the reason when the new store is not available yet. Throws the error with which the server fails.
  */
 export async function runServer(
   config: Config,
-  { isNew, ready, terminal }: Pick<Rounds, "ready"> & { readonly isNew: boolean; readonly terminal: Terminal },
+  {
+    isNew,
+    ready,
+    terminal,
+    signal,
+  }: Pick<Rounds, "ready" | "signal"> & { readonly isNew: boolean; readonly terminal: Terminal },
 ): Promise<void> {
-  const signal = interruption()
+  const { isWatched, noteStyle } = terminal
+  const isText = config.logFormat === "text" || (config.logFormat === "auto" && isWatched)
+  const line = isText ? (json: string) => logLine(json, noteStyle) : undefined
+  if (isWatched) signal.addEventListener("abort", () => terminal.note(stopping), { once: true })
   await serveInRounds({
     ready,
     waiting: (reason) => terminal.note(`${reason} Sluice retries every second.`),
-    start: (port) => startWithConsole({ ...config, port }, { isNew }),
+    start: (port) => startWithConsole({ ...config, port }, { isNew, logLine: line }),
     port: config.port,
     pause: (ended) => sleep(pauseMs, undefined, { signal: ended }).catch(() => undefined),
     signal,

@@ -1,12 +1,19 @@
-/** An error that the user can act on. The command prints it and exits with status 1. */
+/** An error that the user can act on. The command prints it and exits with its status. */
 export class Failure extends Error {
   override readonly name: string = "Failure"
   /** Further lines to print, such as causes or advice; an empty line is a gap. */
   readonly hints: readonly string[]
+  /** The exit status. */
+  readonly status: number
 
-  constructor(message: string, hints: readonly string[] = [], options?: ErrorOptions) {
+  constructor(
+    message: string,
+    hints: readonly string[] = [],
+    { status = 1, ...options }: ErrorOptions & { readonly status?: number } = {},
+  ) {
     super(message, options)
     this.hints = hints
+    this.status = status
   }
 }
 
@@ -21,8 +28,8 @@ export async function failureOf(error: unknown): Promise<Failure | undefined> {
   // Loaded here, since `--help` and most commands never need it.
   const { ApiError } = await import("@sluice/client")
   if (!(error instanceof ApiError)) return undefined
-  const { kind, message, details, isRefused } = error
-  const hints = { problem: details, response: notSluice, connection: isRefused ? notStarted : [] }[kind]
+  const { kind, message, details, isUnreachable } = error
+  const hints = { problem: details, response: notSluice, connection: isUnreachable ? notStarted : [] }[kind]
   return new Failure(message, hints, { cause: error })
 }
 

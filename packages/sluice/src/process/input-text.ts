@@ -14,7 +14,9 @@ export async function readInputText(path: string, stdin: Readable, bytesMax: num
       if (byteCount > bytesMax) break
     }
   } catch (error) {
-    throw new Failure(`${name} cannot be read: ${messageOf(error)}.`, [], { cause: error })
+    const isMissing = (error as NodeJS.ErrnoException).code === "ENOENT"
+    const fault = isMissing ? `There is no file ${path}.` : `${name} cannot be read: ${messageOf(error)}.`
+    throw new Failure(fault, [], { cause: error })
   }
   if (byteCount > bytesMax) throw new Failure(`${name} is larger than ${String(bytesMax)} bytes.`)
   return Buffer.concat(chunks).toString("utf8")

@@ -1,4 +1,5 @@
 import { Failure } from "./failure.ts"
+import { watchStarter } from "./starter.ts"
 
 /**
  * A second signal within this time is treated as an echo of the first: Ctrl-C reaches both the command and `npm`, which
@@ -13,6 +14,15 @@ const echoMsMax = 500
 export function interruption(): AbortSignal {
   listened ??= listen()
   return listened
+}
+
+/** The same for a command that is to end with the program that started it. */
+export function interruptionOrOrphaned({ isOfNpm }: { readonly isOfNpm: boolean }): AbortSignal {
+  const interrupted = interruption()
+  if (!isOfNpm) return interrupted
+  const orphaned = new AbortController()
+  watchStarter(() => orphaned.abort(new Failure("The program that started this one has ended.")))
+  return AbortSignal.any([interrupted, orphaned.signal])
 }
 
 let listened: AbortSignal | undefined

@@ -17,6 +17,7 @@ export async function startLocalEndpoint(respond: RequestListener, path: string,
   return {
     url: `http://127.0.0.1:${String((server.address() as AddressInfo).port)}${path}`,
     async [Symbol.asyncDispose]() {
+      if (!server.listening) return
       server.closeAllConnections()
       server.close()
       await once(server, "close")

@@ -21,6 +21,7 @@ import type { Readable } from "node:stream"
 import { sumOfRuleTests, type Client, type Operations } from "@sluice/client"
 import type { InputLine } from "../import/input-line.ts"
 import { openPostFile } from "../import/input-lines.ts"
+import { neverMatchingText } from "../terminal/never-matching-text.ts"
 import { postsOfLine } from "../import/post-formats.ts"
 import type { RuleMatch } from "../terminal/rule-match.ts"
 
@@ -97,12 +98,12 @@ export async function testOnServer(
     parts.push(part)
     untilId = part.meta.stopped_at
   }
-  const { tested, matched, cost, matchesPerDay, warnings } = sumOfRuleTests(parts)
+  const { tested, matched, cost, matchesPerDay, warnings, neverMatching = [] } = sumOfRuleTests(parts)
   return {
     tested,
     matched,
     cost,
-    warnings: warnings.map((message) => ({ message })),
+    warnings: [...warnings, ...neverMatching.map(neverMatchingText)].map((message) => ({ message })),
     ...(matchesPerDay !== undefined && { matchesPerDay: Number(matchesPerDay.toPrecision(3)) }),
   }
 }

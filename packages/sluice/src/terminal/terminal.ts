@@ -38,6 +38,8 @@ export interface Terminal {
   readonly columns: number
   /** Aborted when the reader of stdout has closed it. */
   readonly readerGone: AbortSignal
+  /** Whether people read stderr. */
+  readonly isWatched: boolean
   /** stderr, if lines can be redrawn there. */
   readonly canvas: Output | undefined
   readonly stdin: Readable
@@ -97,6 +99,7 @@ export function createTerminal(environment: Environment, { stdin, stdout, stderr
     noteStyle: styleFor(environment, stderr),
     columns: columnsOf(stdout),
     readerGone: gone.signal,
+    isWatched: stderr.isTTY === true,
     canvas: stderr.isTTY === true && !environment.isDumbTerminal ? stderr : undefined,
     stdin,
   }

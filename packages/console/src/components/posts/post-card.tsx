@@ -10,35 +10,55 @@ import { Time } from "../time.tsx"
 const noSpans: readonly Span[] = []
 
 /**
- * A post. `spans` are highlighted in its texts; those without a position in a text are listed below. A post that cannot be
- * shown fails alone: older stores may hold invalid `includes`.
+ * A post. `spans` are highlighted in its texts; those without a position in a text are listed below. `isLinked`: the
+ * post and its author lead to their pages in the console. A post that cannot be shown fails alone: older stores may hold
+ * invalid `includes`.
  */
 export function PostCard({
   envelope,
   spans = noSpans,
+  isLinked = true,
 }: {
   readonly envelope: Envelope
   readonly spans?: readonly Span[]
+  readonly isLinked?: boolean
 }): ReactNode {
   return (
     <ErrorBoundary of="card">
-      <Card envelope={envelope} spans={spans} />
+      <Card envelope={envelope} spans={spans} isLinked={isLinked} />
     </ErrorBoundary>
   )
 }
 
-function Card({ envelope, spans }: { readonly envelope: Envelope; readonly spans: readonly Span[] }): ReactNode {
+function Card({
+  envelope,
+  spans,
+  isLinked,
+}: {
+  readonly envelope: Envelope
+  readonly spans: readonly Span[]
+  readonly isLinked: boolean
+}): ReactNode {
   const { data, includes } = envelope
   const author = objectOf(includes?.users, data.author_id)
   const beside = otherTexts(envelope).filter(({ where }) => spans.some((span) => span.where === where))
   return (
     <div>
       <p className={styles["head"]}>
-        <AuthorName id={data.author_id} name={wordOf(author?.["name"])} username={wordOf(author?.["username"])} />
+        <AuthorName
+          id={data.author_id}
+          name={wordOf(author?.["name"])}
+          username={wordOf(author?.["username"])}
+          isLinked={isLinked}
+        />
         {data.created_at !== undefined && <Time at={data.created_at} />}
-        <Link href={`~/console/posts/${data.id}`} aria-label={`Post ${data.id}`}>
+        {isLinked ? (
+          <Link href={`~/console/posts/${data.id}`} aria-label={`Post ${data.id}`}>
+            <code>{data.id}</code>
+          </Link>
+        ) : (
           <code>{data.id}</code>
-        </Link>
+        )}
       </p>
       <p className={styles["text"]}>
         <MarkedText text={data.text} spans={spans.filter(({ where }) => where === "text")} />
@@ -60,18 +80,21 @@ function AuthorName({
   id,
   name,
   username,
+  isLinked,
 }: {
   readonly id: string | undefined
   readonly name: string | undefined
   readonly username: string | undefined
+  readonly isLinked: boolean
 }): ReactNode {
   if (id === undefined) return <span>Unknown author</span>
-  return (
-    <Link href={`~/console/posts/users/${id}`}>
+  const shown = (
+    <>
       <span className={styles["name"]}>{name ?? `User ${id}`}</span>
       {username !== undefined && <span>{` @${username}`}</span>}
-    </Link>
+    </>
   )
+  return isLinked ? <Link href={`~/console/posts/users/${id}`}>{shown}</Link> : <span>{shown}</span>
 }
 
 /** Matches without a position in a text: properties of the post, of its author, or of a link. */

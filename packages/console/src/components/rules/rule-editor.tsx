@@ -1,20 +1,13 @@
 /** The text field of a rule or of a query: CodeMirror with the rule language. */
-import {
-  autocompletion,
-  closeBrackets,
-  closeCompletion,
-  completionKeymap,
-  type Completion,
-  type CompletionContext,
-  type CompletionResult,
-} from "@codemirror/autocomplete"
+import { autocompletion, closeBrackets, closeCompletion, completionKeymap } from "@codemirror/autocomplete"
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands"
 import { linter, type Diagnostic } from "@codemirror/lint"
 import { EditorState, type Extension } from "@codemirror/state"
 import { Decoration, EditorView, keymap, placeholder, ViewPlugin, type DecorationSet } from "@codemirror/view"
-import { operatorGuides, parseRule, tokensOf, type Mode } from "@sluice/rules"
+import { parseRule, tokensOf, type Mode } from "@sluice/rules"
 import { useEffect, useRef, type ReactNode } from "react"
 import { styleNonce } from "../style-nonce.ts"
+import { completeIn } from "./rule-completions.ts"
 import styles from "./rule-editor.module.css"
 import { ruleOptions } from "./rule-options.ts"
 
@@ -123,44 +116,6 @@ function diagnosticsIn(mode: Mode) {
         }),
       }
     })
-  }
-}
-
-/** The operators of a mode; those that X has in it come first. */
-function completionsOf(mode: Mode): readonly Completion[] {
-  const { embeddings = false } = ruleOptions[mode]
-  return operatorGuides
-    .filter(({ needsEmbeddings }) => embeddings || !needsEmbeddings)
-    .map(({ name, finds, example, isStandalone, modesOfX }) => ({
-      label: `${name}:`,
-      type: "property",
-      detail: example.slice(name.length + 1),
-      boost: modesOfX.includes(mode) ? 0 : -10,
-      info: [
-        `Finds posts ${finds}.`,
-        ...(isStandalone ? [] : ["Needs another clause next to it."]),
-        ...(modesOfX.includes(mode) ? [] : [`X has it ${mode === "search" ? "on its stream" : "in searches"} only.`]),
-      ].join(" "),
-    }))
-}
-
-function completeIn(mode: Mode) {
-  const operators = completionsOf(mode)
-  return (context: CompletionContext): CompletionResult | null => {
-    const value = context.matchBefore(/(\w+):\w*/)
-    if (value !== null) {
-      const [name = "", written = ""] = value.text.split(":")
-      const values = operatorGuides.find((guide) => guide.name === name)?.values ?? []
-      if (values.length === 0) return null
-      return {
-        from: value.to - written.length,
-        options: values.map((label) => ({ label, type: "enum" })),
-        validFor: /^\w*$/,
-      }
-    }
-    const word = context.matchBefore(/[a-z_]+/i)
-    if (word === null && !context.explicit) return null
-    return { from: word?.from ?? context.pos, options: operators, validFor: /^\w*$/ }
   }
 }
 

@@ -59,7 +59,7 @@ function Problem({ problem }: { readonly problem: OverviewProblem }): ReactNode 
   } = problem
   return (
     <li className={styles["problem"]}>
-      <Badge tone={severity === "error" ? "bad" : "warning"}>{severity === "error" ? "Error" : "Warning"}</Badge>
+      <SeverityBadge severity={severity} />
       <div className={styles["problemText"]}>
         <p className={styles["problemTitle"]}>
           <span>{title}</span>
@@ -104,6 +104,12 @@ function Problem({ problem }: { readonly problem: OverviewProblem }): ReactNode 
   )
 }
 
+function SeverityBadge({ severity }: Pick<OverviewProblem, "severity">): ReactNode {
+  if (severity === "error") return <Badge tone="bad">Error</Badge>
+  if (severity === "warning") return <Badge tone="warning">Warning</Badge>
+  return <Badge tone="neutral">Note</Badge>
+}
+
 /** Digits of an id that distinguish the webhooks of an app; the whole id shows on hover. */
 const idDigitsShown = 6
 
@@ -115,4 +121,5 @@ const kindActions: Readonly<Record<string, string>> = {
   dead_letters: "Redeliver",
   lagging: "Show attempts",
   rules_skipped: "Show rules",
+  paused: "Resume",
 }

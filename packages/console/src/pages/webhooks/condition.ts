@@ -10,6 +10,7 @@ export interface Condition {
 export function conditionOf({ valid, link }: WebhookDetail): Condition {
   if (!valid) return { tone: "bad", text: "invalid" }
   if (link === undefined) return { tone: "neutral", text: "not linked" }
+  if (link.paused) return { tone: "neutral", text: "paused" }
   if (link.down) return { tone: "bad", text: "down" }
   if (link.failing_since !== undefined) return { tone: "warning", text: "failing" }
   if (link.undelivered > 0) return { tone: "accent", text: "delivering" }

@@ -41,8 +41,15 @@ function LinkFacts({ link }: { readonly link: LinkDetail }): ReactNode {
   const { total } = link
   return (
     <>
+      <Deliveries link={link} />
       <Fact name="Endpoint">
-        {link.down ? "down: probed with one match at a time" : link.failing_since === undefined ? "up" : "failing"}
+        {link.paused
+          ? "nothing is sent to it"
+          : link.down
+            ? "down: probed with one match at a time"
+            : link.failing_since === undefined
+              ? "up"
+              : "failing"}
         {link.failing_since !== undefined && (
           <Muted>
             since <Time at={link.failing_since} />
@@ -80,6 +87,31 @@ function LinkFacts({ link }: { readonly link: LinkDetail }): ReactNode {
         {link.fields.length === 0 ? "id and text, the default" : <code>{link.fields.join(" ")}</code>}
       </Fact>
     </>
+  )
+}
+
+/** Whether the link is paused, and a button that pauses or resumes it. */
+function Deliveries({ link }: { readonly link: LinkDetail }): ReactNode {
+  const change = useApiChange("PATCH", "linkDetail", {
+    invalidates: ["webhookDetail", "webhookDetails", "linkDetails", "overview"],
+  })
+  return (
+    <Fact name="Deliveries">
+      {link.paused ? "paused" : "on"}
+      {link.paused_since !== undefined && (
+        <Muted>
+          since <Time at={link.paused_since} />
+        </Muted>
+      )}
+      <Button
+        size="small"
+        isBusy={change.isPending}
+        onClick={() => change.mutate({ parameters: { webhook_id: link.webhook_id }, body: { paused: !link.paused } })}
+      >
+        {link.paused ? "Resume" : "Pause"}
+      </Button>
+      <ErrorNote error={change.error} />
+    </Fact>
   )
 }
 

@@ -130,7 +130,7 @@ export class Usage implements UsageCounts {
   /** Counts every two seconds until aborted, and then once more. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      await this.#deps.clock.sleep(pauseMs, AbortSignal.any([signal, this.#wake.signal]))
+      await this.#deps.clock.pause(pauseMs, AbortSignal.any([signal, this.#wake.signal]))
       this.#wake = new AbortController()
       await this.flush()
     }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest"
-import type { AppId } from "../../model/ids.ts"
+import type { AppId, WebhookId } from "../../model/ids.ts"
 import { diskFill } from "./disk-room.ts"
 import { findProblems, problemsMax } from "./find-problems.ts"
 
@@ -38,4 +38,23 @@ test("errors come before warnings, and a hundred problems are listed of however 
   expect(problems.slice(0, 2).map(({ kind }) => kind)).toEqual(["not_ready", "clock_ahead"])
   expect(problems).toHaveLength(problemsMax)
   expect(problemCount).toBe(problemsMax + 7)
+})
+
+test("information comes after warnings", () => {
+  const state = {
+    webhookId: "7" as WebhookId,
+    appId: "1" as AppId,
+    valid: true,
+    invalidReason: undefined,
+    pausedAtMs: facts.nowMs,
+    isDown: false,
+    position: 4,
+    head: 4,
+    oldestUndeliveredAtMs: undefined,
+    failingSinceMs: undefined,
+    tally: { missed: 2, deadLetters: 0 },
+  }
+  const links = [{ state, url: "https://a.example/", newestAttempt: undefined }]
+  const { problems } = findProblems({ ...facts, links, skippingApps: ["1" as AppId], notReady: "Closing." })
+  expect(problems.map(({ kind }) => kind)).toEqual(["not_ready", "gaps", "rules_skipped", "paused"])
 })

@@ -6,6 +6,9 @@ import { linkProblems, type LinkFacts, type LinkProblem, type UnlinkedInvalid } 
 /** Most problems that are listed. The list is for people. */
 export const problemsMax = 100
 
+/** The order in which they are listed. */
+const severities: readonly FoundProblem["severity"][] = ["error", "warning", "info"]
+
 /** A present problem. */
 export type FoundProblem =
   | LinkProblem
@@ -40,7 +43,7 @@ export function findProblems(facts: ProblemFacts): {
     ...linkProblems(facts.links, facts.unlinkedInvalid, facts.nowMs),
     ...facts.skippingApps.map((appId) => ({ kind: "rules_skipped", severity: "warning", appId }) as const),
   ]
-  const sorted = found.toSorted((a, b) => Number(a.severity === "warning") - Number(b.severity === "warning"))
+  const sorted = found.toSorted((a, b) => severities.indexOf(a.severity) - severities.indexOf(b.severity))
   return { problems: sorted.slice(0, problemsMax), problemCount: found.length }
 }
 

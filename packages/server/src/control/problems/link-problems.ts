@@ -19,6 +19,8 @@ export interface LinkHealth {
   readonly valid: boolean
   /** Why the webhook is not valid. */
   readonly invalidReason: string | undefined
+  /** Since when its app has paused it. */
+  readonly pausedAtMs: number | undefined
   readonly isDown: boolean
   readonly position: number
   /** Position of the newest match of the log. */
@@ -49,9 +51,10 @@ type StatusOutcome = "redirect" | "rejected" | "gone" | "server_error" | "damage
 export type LinkProblem = (
   | { readonly kind: "webhook_invalid"; readonly isLinked: boolean; readonly reason?: string | undefined }
   | { readonly kind: "endpoint_down" | "lagging"; readonly reason: Failure | undefined }
-  | { readonly kind: "gaps" | "dead_letters"; readonly reason?: undefined }
+  | { readonly kind: "paused" | "gaps" | "dead_letters"; readonly reason?: undefined }
 ) & {
-  readonly severity: "error" | "warning"
+  /** `info`: nothing is wrong; the app has asked for it. */
+  readonly severity: "error" | "warning" | "info"
   readonly appId: AppId
   readonly host: string
   /** At least one. */
@@ -83,7 +86,9 @@ export function linkProblems(
 
 /** True if the newest attempt of a link shows the reason of its problem. */
 export function needsNewestAttempt(state: LinkHealth, nowMs: number): boolean {
-  return state.valid && (state.isDown || isLagging(state.oldestUndeliveredAtMs, nowMs))
+  return (
+    state.valid && state.pausedAtMs === undefined && (state.isDown || isLagging(state.oldestUndeliveredAtMs, nowMs))
+  )
 }
 
 /** True if the oldest undelivered match has waited for longer than ordinary retries take. */
@@ -105,6 +110,8 @@ function problemsOf({ state, url, newestAttempt }: LinkFacts, nowMs: number): re
   const reason = failureOf(newestAttempt)
   const found: LinkProblem[] = []
   if (!state.valid) found.push({ ...error, kind: "webhook_invalid", isLinked: true, reason: state.invalidReason })
+  else if (state.pausedAtMs !== undefined)
+    found.push({ ...at, severity: "info", kind: "paused", sinceMs: state.pausedAtMs })
   else if (state.isDown) found.push({ ...error, kind: "endpoint_down", reason, sinceMs: state.failingSinceMs })
   else if (isLagging(oldestUndeliveredAtMs, nowMs)) {
     found.push({ ...warning, kind: "lagging", reason, sinceMs: oldestUndeliveredAtMs })

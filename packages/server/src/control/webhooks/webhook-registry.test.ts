@@ -62,7 +62,9 @@ describe("creating a webhook", () => {
   })
 
   test("nothing is sent to a URL that may not be a webhook's", async () => {
-    const message = "UrlValidationFailed: The URL has the host 127.0.0.1, which is a loopback address."
+    const message =
+      "UrlValidationFailed: The URL has the host 127.0.0.1, which is a loopback address. " +
+      "An operator can allow this destination with SLUICE_WEBHOOK_ALLOW."
     const url = "https://127.0.0.1/"
     await expect(at.registry.create(at.app, url)).rejects.toEqual(problem(message, { url: [url] }))
     expect(at.challenged).toEqual([])

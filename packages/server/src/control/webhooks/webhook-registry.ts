@@ -90,7 +90,11 @@ export function createWebhookRegistry(
   return {
     async create(app, url) {
       const fault = webhookUrlFault(url, deps)
-      if (fault !== undefined) throw refused("UrlValidationFailed", url, `The URL ${fault}.`)
+      if (fault !== undefined) {
+        const isAllowable = webhookUrlFault(url, { allowPrivate: true }) === undefined
+        const advice = isAllowable ? " An operator can allow this destination with SLUICE_WEBHOOK_ALLOW." : ""
+        throw refused("UrlValidationFailed", url, `The URL ${fault}.${advice}`)
+      }
       const others = await store.webhooks(app.id)
       if (others.some((other) => URL.parse(other.url)?.href === URL.parse(url)?.href)) throw duplicate(url)
       if (others.length >= webhooksPerAppMax) throw overLimit(url, webhooksPerAppMax)

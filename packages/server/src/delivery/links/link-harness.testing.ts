@@ -273,6 +273,8 @@ export function createRecordedEvents(): RecordedEvents {
     sourceMessageRedelivered: nothing,
     sourceMeasured: nothing,
     sourceNotMeasured: nothing,
+    sourceGapFound: nothing,
+    sourceNoticed: nothing,
     storedUsersBegun: nothing,
     storedUsersTaken: nothing,
     databaseWarned: nothing,

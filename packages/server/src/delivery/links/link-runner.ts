@@ -157,7 +157,7 @@ export class LinkRunner {
   async #measure(signal: AbortSignal): Promise<void> {
     const { clock, events } = this.#deps
     while (!signal.aborted) {
-      await clock.sleep(measureMs, signal)
+      await clock.pause(measureMs, signal)
       try {
         if (signal.aborted) return
         const measured = await this.states.measure()

@@ -23,6 +23,8 @@ export interface LinkState {
   /** Why the webhook is not valid. */
   readonly invalidReason: string | undefined
   readonly isOrdered: boolean
+  /** Since when it is paused; then it is not down, and does not fail. */
+  readonly pausedAtMs: number | undefined
   /** The endpoint is down, as far as deliveries show. */
   readonly isDown: boolean
   /** Everything up to here is delivered. */
@@ -64,6 +66,13 @@ export function drivenStateOf({ counters, current }: Pick<RunningLink, "counters
     delivered: counters.delivered,
     failed: counters.failed,
   }
+}
+
+/** The state that its driver knows, without what does not hold while nothing is sent. */
+function shownState({ valid, pausedAtMs }: LinkToDeliver, driven: DrivenState): DrivenState {
+  if (pausedAtMs !== undefined)
+    return { ...driven, isDown: false, failingSinceMs: undefined, nextAttemptAtMs: undefined }
+  return valid ? driven : { ...driven, nextAttemptAtMs: undefined }
 }
 
 /** Most links that are summed up in one turn of the event loop. */
@@ -127,7 +136,7 @@ export class LinkStates {
    */
   async measure(): Promise<LinksMeasured> {
     const heads = await this.#deps.store.heads()
-    const sums = { links: 0, lag: 0, inFlight: 0, down: 0, invalid: 0, deadLetters: 0 }
+    const sums = { links: 0, lag: 0, inFlight: 0, down: 0, paused: 0, invalid: 0, deadLetters: 0 }
     const nowMs = this.#deps.clock.nowMs()
     const byApp = new Map<AppId, { lag: number; oldestUndeliveredAgeMs: number }>()
     let oldestUndeliveredAgeMs = 0
@@ -139,7 +148,9 @@ export class LinkStates {
       if (isMoving) this.#reached.set(entry, await this.#reach(entry, head))
       if (isCountDue) this.#counted.set(entry, await this.#count(entry))
       const lag = current?.cursor.undeliveredOf(head) ?? Math.max(0, head - link.position)
-      const ageMs = Math.max(0, nowMs - (this.#reached.get(entry)?.oldestAtMs ?? nowMs))
+      const isPaused = link.pausedAtMs !== undefined
+      // An app that pauses a link wants its matches to wait: their age is nothing to warn of.
+      const ageMs = isPaused ? 0 : Math.max(0, nowMs - (this.#reached.get(entry)?.oldestAtMs ?? nowMs))
       const ofApp = byApp.get(link.appId) ?? { lag: 0, oldestUndeliveredAgeMs: 0 }
       ofApp.lag += lag
       ofApp.oldestUndeliveredAgeMs = Math.max(ofApp.oldestUndeliveredAgeMs, ageMs)
@@ -148,7 +159,8 @@ export class LinkStates {
       sums.links += 1
       sums.lag += lag
       sums.inFlight += current?.inFlight ?? 0
-      sums.down += Number(current?.isDown ?? false)
+      sums.down += Number(!isPaused && (current?.isDown ?? false))
+      sums.paused += Number(isPaused)
       sums.invalid += Number(!link.valid)
       sums.deadLetters += this.#deadLettersOf(entry)
       if (sums.links % linksPerTurn === 0) await nextTurn()
@@ -205,9 +217,9 @@ export class LinkStates {
 
   async #state(link: LinkToDeliver, head: MatchSeq, shared: DrivenState = undrivenState): Promise<LinkState> {
     const { store } = this.#deps
-    const { id, webhookId, appId, valid, isOrdered } = link
+    const { id, webhookId, appId, valid, isOrdered, pausedAtMs } = link
     const running = this.#running.get(id)
-    const driven = running === undefined ? shared : drivenStateOf(running)
+    const driven = shownState(link, running === undefined ? shared : drivenStateOf(running))
     const progress = await this.#progressOf(link)
     const { deliveredUpTo: position } = progress
     const tally = await store.linkTally(id, appId)
@@ -220,6 +232,7 @@ export class LinkStates {
       valid,
       invalidReason: webhook?.invalidReason,
       isOrdered,
+      pausedAtMs,
       isDown: driven.isDown,
       position,
       head,
@@ -227,7 +240,7 @@ export class LinkStates {
       inFlight: driven.inFlight,
       oldestUndeliveredAtMs,
       failingSinceMs: driven.failingSinceMs,
-      nextAttemptAtMs: valid ? driven.nextAttemptAtMs : undefined,
+      nextAttemptAtMs: driven.nextAttemptAtMs,
       delivered: driven.delivered,
       failed: driven.failed,
       tally,

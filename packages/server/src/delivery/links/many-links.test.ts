@@ -123,6 +123,7 @@ describe("the metrics", () => {
       oldestUndeliveredAgeMs: clock.nowMs() - 1_767_225_600_000,
       inFlight: 0,
       down: 1,
+      paused: 0,
       invalid: 1,
       deadLetters: 1,
       byApp: new Map([
@@ -130,6 +131,26 @@ describe("the metrics", () => {
         ["2", { lag: 2, oldestUndeliveredAgeMs: clock.nowMs() - 1_767_225_600_000 }],
       ]),
     })
+  })
+
+  test("a paused link counts as paused and not as down, and its matches as lag without an age", async () => {
+    const { harness, outbound, events } = running
+    await harness.addLink("1", "100", "https://example.com/down")
+    outbound.respondToAll(() => 500)
+    running.start({ clock, concurrency: 1 })
+    await harness.post("1", "1", "2")
+    for (let second = 0; second < 5; second++) await clock.advance(1_000)
+    await eventually(() => events.turns).toEqual(["100 down"])
+    await harness.store.setLinkPaused("1" as AppId, "100" as WebhookId, 7)
+    await clock.advance(10_000)
+    await eventually(() => events.measured.at(-1)).toMatchObject({
+      links: 1,
+      lag: 2,
+      oldestUndeliveredAgeMs: 0,
+      down: 0,
+      paused: 1,
+    })
+    expect(events.turns).toEqual(["100 down"])
   })
 
   test("there are no metrics while the links of the store cannot be reconciled, or one of them cannot be read", async () => {
@@ -248,6 +269,7 @@ describe("the state of a link", () => {
       application_id: "1",
       valid: true,
       ordered: true,
+      paused: false,
       down: false,
       position: 0,
       head: 0,

@@ -26,7 +26,7 @@ const weathers: Readonly<Record<string, (n: number, postId: string) => ScriptedR
 type Deed =
   | { readonly kind: "post"; readonly count: number }
   | { readonly kind: "weather"; readonly name: string }
-  | { readonly kind: "valid" | "ordered"; readonly is: boolean }
+  | { readonly kind: "valid" | "ordered" | "paused"; readonly is: boolean }
   | { readonly kind: "wait"; readonly seconds: number }
   | { readonly kind: "trim"; readonly limit: number }
   | { readonly kind: "redeliver" }
@@ -43,7 +43,7 @@ const deed: fc.Arbitrary<Deed> = fc.oneof(
     }),
   },
   { weight: 4, arbitrary: fc.record({ kind: fc.constant("wait"), seconds: fc.constantFrom(1, 5, 30, 120) }) },
-  fc.record({ kind: fc.constantFrom("valid", "ordered"), is: fc.boolean() }),
+  fc.record({ kind: fc.constantFrom("valid", "ordered", "paused"), is: fc.boolean() }),
   fc.record({ kind: fc.constant("trim"), limit: fc.integer({ min: 1, max: 10 }) }),
   fc.record({ kind: fc.constant("redeliver") }),
   fc.record({
@@ -116,6 +116,7 @@ test("each match of a link is delivered once or counted in a gap, through all fa
         } else if (each.kind === "redeliver") await harness.store.redeliver({ kind: "all" })
         else if (each.kind === "fault") faults.add(each.call)
         else if (each.kind === "ordered") await harness.store.setLinkOrdered(app, webhook, each.is)
+        else if (each.kind === "paused") await harness.store.setLinkPaused(app, webhook, each.is ? 7 : undefined)
         else if (each.is) await harness.store.markWebhookValid(webhook, 1)
         else await harness.store.invalidateWebhook(webhook, "")
         await settle()
@@ -124,6 +125,7 @@ test("each match of a link is delivered once or counted in a gap, through all fa
       respondAs("fine")
       for (let round = 0; round < 20; round++) {
         await harness.store.markWebhookValid(webhook, 1)
+        await harness.store.setLinkPaused(app, webhook, undefined)
         await harness.store.redeliver({ kind: "all" })
         await wait(120)
         const [state] = await links.states()

@@ -47,6 +47,14 @@ async function invalidate(webhookId: WebhookId): Promise<void> {
   await breathe()
 }
 
+/** Pauses the only link, and waits until it has heard of it. */
+async function pause(webhookId: WebhookId): Promise<void> {
+  const reads = vi.spyOn(harness.store, "allLinks")
+  await harness.store.setLinkPaused(app, webhookId, 1_900_000_000_000)
+  await eventually(() => reads.mock.settledResults.at(-1)).toMatchObject({ value: [{ pausedAtMs: 1_900_000_000_000 }] })
+  await breathe()
+}
+
 describe("over HTTP", () => {
   test("every match after the link arrives over HTTP, once, signed, with the requested fields", async () => {
     const arrived: { headers: IncomingHttpHeaders; body: string; url: string | undefined }[] = []
@@ -370,6 +378,71 @@ describe("a link", () => {
     await harness.store.markWebhookValid(webhookId, 2)
     await eventually(() => harness.deliveredUpTo("100")).toBe(5)
     expect(running.receivedIds().toSorted()).toEqual(["1", "1", "2", "3", "4", "5"])
+  })
+
+  test("a paused link ends what is in flight, sends nothing else, and delivers everything when it is resumed", async () => {
+    const webhookId = "100" as WebhookId
+    await harness.addLink("1", "100", url)
+    const { links } = running.start({ concurrency: 2, retryBaseMs: 5 })
+    await harness.post("1", "1", "2", "3")
+    await eventually(() => outbound.open.length).toBe(2)
+    await pause(webhookId)
+    outbound.open.find((one) => one.postId === "1")?.respond(200)
+    outbound.open.find((one) => one.postId === "2")?.respond(500)
+    await eventually(() => harness.deliveredUpTo("100")).toBe(1)
+    await harness.post("1", "4", "5")
+    await breathe()
+    expect(running.receivedIds()).toEqual(["1", "2"])
+    const [paused] = await links.states()
+    expect(paused).toMatchObject({ paused: true, down: false, undelivered: 4, in_flight: 0, position: 1 })
+    expect(paused).not.toHaveProperty("failing_since")
+    expect(paused).not.toHaveProperty("next_attempt_at")
+    outbound.respondToAll(() => 200)
+    await harness.store.setLinkPaused(app, webhookId, undefined)
+    await eventually(() => harness.deliveredUpTo("100")).toBe(5)
+    expect(running.receivedIds().toSorted()).toEqual(["1", "2", "2", "3", "4", "5"])
+    expect(events.turns).toEqual([])
+  })
+
+  test("a link whose endpoint is down is not probed while it is paused, and begins with one delivery when resumed", async () => {
+    const webhookId = "100" as WebhookId
+    await harness.addLink("1", "100", url)
+    outbound.respondToAll(() => 503)
+    const { links } = running.start({ concurrency: 4, retryBaseMs: 5 })
+    await harness.post("1", ...numbered(20))
+    await eventually(() => events.turns).toEqual(["100 down"])
+    await pause(webhookId)
+    await eventually(() => links.states()).toMatchObject([{ in_flight: 0 }])
+    const sent = outbound.received.length
+    await harness.post("1", "21")
+    await breathe()
+    expect(outbound.received.length).toBe(sent)
+    expect(await links.states()).toMatchObject([{ paused: true, down: false, position: 0, head: 21 }])
+    outbound.respondToAll(() => undefined)
+    await harness.store.setLinkPaused(app, webhookId, undefined)
+    await eventually(() => outbound.open.length).toBe(1)
+    await breathe()
+    expect(outbound.open.length).toBe(1)
+    outbound.open[0]?.respond(200)
+    outbound.respondToAll(() => 200)
+    for (const one of outbound.open) one.respond(200)
+    await eventually(() => harness.deliveredUpTo("100")).toBe(21)
+    expect(events.turns).toEqual(["100 down", "100 up"])
+    expect(events.deadLettered).toEqual([])
+  })
+
+  test("a paused link reads and sends nothing after a start, and goes on from its position", async () => {
+    const webhookId = "100" as WebhookId
+    await harness.addLink("1", "100", url)
+    await harness.store.setLinkPaused(app, webhookId, 5)
+    await harness.post("1", ...numbered(30))
+    outbound.respondToAll(() => 200)
+    running.start()
+    await breathe()
+    expect(running.receivedIds()).toEqual([])
+    await harness.store.setLinkPaused(app, webhookId, undefined)
+    await eventually(() => harness.deliveredUpTo("100")).toBe(30)
+    expect(running.receivedIds().toSorted()).toEqual(numbered(30).toSorted())
   })
 
   test("a link that is created while the server runs delivers, and one that is deleted does not", async () => {

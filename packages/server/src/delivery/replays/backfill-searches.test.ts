@@ -170,7 +170,7 @@ test("the process that has the lease of the link searches", async () => {
   await createBackfill()
   await harness.clock.advance(15_000)
   expect(find).not.toHaveBeenCalled()
-  lease = 3
+  lease = 0
   changed()
   await harness.until(async () => isSearched((await harness.replay("9")) ?? {}))
   expect(find).toHaveBeenCalledTimes(1)

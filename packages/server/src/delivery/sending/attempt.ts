@@ -3,7 +3,7 @@ import type { AttemptOutcome } from "@sluice/api"
 import { truncateForDisplay } from "../../model/truncate.ts"
 import type { Clock } from "../../runtime/clock.ts"
 import type { OutboundResult, ReceivedResponse } from "../../runtime/outbound/outbound.ts"
-import { retryAfterMs } from "./retry-after.ts"
+import { retryAfterMs } from "../../runtime/outbound/retry-after.ts"
 
 /** The result of an attempt. */
 export interface AttemptResult {

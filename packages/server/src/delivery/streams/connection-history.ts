@@ -113,7 +113,7 @@ export class ConnectionHistory {
     for (let isFirst = true; !signal.aborted; isFirst = false) {
       if (isFirst || isShared) await this.#endLost()
       await this.settled()
-      await clock.sleep(pollMs, signal)
+      await clock.pause(pollMs, signal)
     }
   }
 

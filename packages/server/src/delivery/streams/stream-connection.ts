@@ -128,7 +128,7 @@ async function keepAlive(writer: StreamWriter, clock: Clock, signal: AbortSignal
   while (!signal.aborted) {
     const quietMs = clock.monotonicMs() - writer.wroteAtMs
     if (quietMs >= keepAliveMs) writer.writeKeepAlive()
-    else await clock.sleep(keepAliveMs - quietMs, signal)
+    else await clock.pause(keepAliveMs - quietMs, signal)
   }
 }
 

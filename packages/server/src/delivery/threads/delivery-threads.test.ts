@@ -62,7 +62,7 @@ async function running() {
 
 function measured(lag: number, ageMs: number): LinksMeasured {
   const byApp = new Map([["1", { lag, oldestUndeliveredAgeMs: ageMs }]])
-  const counts = { links: 1, lag, inFlight: 2, down: 1, invalid: 0, deadLetters: 3 }
+  const counts = { links: 1, lag, inFlight: 2, down: 1, paused: 1, invalid: 0, deadLetters: 3 }
   return { ...counts, oldestUndeliveredAgeMs: ageMs, byApp }
 }
 
@@ -92,6 +92,7 @@ test("measurements of threads are summed up when all have reported", async () =>
         oldestUndeliveredAgeMs: 300,
         inFlight: 4,
         down: 2,
+        paused: 2,
         invalid: 0,
         deadLetters: 6,
         byApp: new Map([["1", { lag: 12, oldestUndeliveredAgeMs: 300 }]]),

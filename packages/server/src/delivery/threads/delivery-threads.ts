@@ -125,6 +125,7 @@ function sum(a: LinksMeasured, b: LinksMeasured): LinksMeasured {
     oldestUndeliveredAgeMs: Math.max(a.oldestUndeliveredAgeMs, b.oldestUndeliveredAgeMs),
     inFlight: a.inFlight + b.inFlight,
     down: a.down + b.down,
+    paused: a.paused + b.paused,
     invalid: a.invalid + b.invalid,
     deadLetters: a.deadLetters + b.deadLetters,
     byApp,

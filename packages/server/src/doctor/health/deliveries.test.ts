@@ -12,7 +12,7 @@ const webhookId = "12" as WebhookId
 type Change = Partial<Omit<LinkTally, "retries">> & Partial<Omit<LinkStanding, "tally">>
 
 function standing(change: Change = {}): LinkStanding {
-  const { head = seq(9), gaps = [], retries = [], oldestAtMs, ...counts } = change
+  const { head = seq(9), gaps = [], retries = [], oldestAtMs, pausedAtMs, ...counts } = change
   return {
     tally: {
       linkId: "7" as LinkId,
@@ -32,6 +32,7 @@ function standing(change: Change = {}): LinkStanding {
     gaps,
     retries,
     ...(oldestAtMs !== undefined && { oldestAtMs }),
+    pausedAtMs,
   }
 }
 
@@ -52,6 +53,18 @@ test("a delivery in flight is no warning, and one that waits for longer than fiv
   expect(delivered(standing({ ...behind, oldestAtMs: nowMs - 5 * minuteMs - 1 }))).toEqual([
     "warning: The link to webhook 12 is 5 matches behind. The oldest that is not delivered has waited for 5 min.",
   ])
+})
+
+test("a paused link is information and no warning, however long its matches wait", () => {
+  const retries = [{ seq: seq(3), failures: 2, dueAtMs: nowMs }]
+  const paused = standing({ position: seq(5), oldestAtMs: 0, pausedAtMs: nowMs, retries })
+  const note = "ok: The link to webhook 12 is paused since 2026-03-14T12:00:00.000Z: 5 matches wait."
+  expect(delivered(paused)).toEqual([note])
+  expect(delivered(paused, standing())).toEqual([
+    note,
+    "ok: 1 link: nothing waits, nothing is given up, nothing was missed.",
+  ])
+  expect(delivered(paused, standing({ deadLetters: 1 }))).toEqual([note, "warning: 1 dead letter of webhook 12."])
 })
 
 test("retries that have failed are counted, and deliveries that were only in flight are not", () => {

@@ -1,5 +1,6 @@
 /** Undelivered matches of links. */
 import { isLagging } from "../../control/problems/link-problems.ts"
+import { instant } from "../../model/date-time.ts"
 import type { MatchSeq } from "../../model/ids.ts"
 import type { GapMarker, LinkTally, Retry } from "../../model/link.ts"
 import { counted, good, warning, type Finding } from "../finding.ts"
@@ -12,6 +13,8 @@ type Warn = (text: string, advice: string) => void
 export interface LinkStanding {
   readonly tally: LinkTally
   readonly head: MatchSeq
+  /** Since when its app has paused it. */
+  readonly pausedAtMs?: number | undefined
   /** Oldest first. */
   readonly gaps: readonly GapMarker[]
   readonly retries: readonly Retry[]
@@ -29,18 +32,34 @@ export function deliveryFindings(
 ): readonly Finding[] {
   const found: Finding[] = []
   const warn: Warn = (text, advice) => void found.push(warning("deliveries", text, advice))
+  const delivering = links.filter(({ pausedAtMs }) => pausedAtMs === undefined)
   for (const link of links) {
-    warnOfLag(link, nowMs, warn)
+    if (link.pausedAtMs === undefined) warnOfLag(link, nowMs, warn)
     warnOfDeadLetters(link, deadLetterRetentionDays, warn)
     warnOfGaps(link, warn)
   }
-  if (found.length > 0) return found
+  const paused = links.flatMap(pausedNote)
+  if (found.length > 0 || (links.length > 0 && delivering.length === 0)) return [...paused, ...found]
   return [
+    ...paused,
     good(
       "deliveries",
       links.length === 0
         ? "There are no links, so nothing is to be delivered."
-        : `${counted(links.length, "link")}: nothing waits, nothing is given up, nothing was missed.`,
+        : `${counted(delivering.length, "link")}: nothing waits, nothing is given up, nothing was missed.`,
+    ),
+  ]
+}
+
+/** Information, not a warning: the app has asked for it. */
+function pausedNote({ tally, head, pausedAtMs }: LinkStanding): readonly Finding[] {
+  if (pausedAtMs === undefined) return []
+  const waiting = head - tally.position + tally.retries
+  return [
+    good(
+      "deliveries",
+      `The link to webhook ${tally.webhookId} is paused since ${instant(pausedAtMs)}: ` +
+        `${counted(waiting, "match waits", "matches wait")}.`,
     ),
   ]
 }

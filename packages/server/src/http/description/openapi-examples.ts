@@ -52,6 +52,7 @@ const linkState = {
   application_id: applicationId,
   valid: true,
   ordered: false,
+  paused: false,
   down: false,
   position: 17,
   head: 17,
@@ -155,6 +156,38 @@ const appLimits = {
     compliance_streams: false,
   },
 }
+
+const source = {
+  name: "sky",
+  type: "bluesky",
+  activity: "running",
+  since: at,
+  connected_to: "jetstream2.us-east.bsky.network",
+  started_at: at,
+  last_record_at: at,
+  records_per_second: 51.3,
+  lag_ms: 840,
+  in_flight: 12,
+  position: "1773489600000000",
+  position_saved_at: at,
+  can_rewind: true,
+  counts: {
+    accepted: 3_078,
+    duplicates: 2,
+    deleted: 117,
+    ignored: 40,
+    rejected: 1,
+    returned: 0,
+    redelivered: 0,
+    gaps: 0,
+  },
+  dead_letters: 1,
+  last_dead_letter: { title: "Invalid Record", detail: "`text` is missing, and must be a string.", at },
+  gaps: [],
+  notices: [],
+}
+
+const sourceDeadLetterId = "019cec70-1c00-7a5d-bcce-b302099a8057"
 
 const examples: Readonly<Record<string, OperationExamples>> = {
   createToken: {
@@ -395,6 +428,32 @@ const examples: Readonly<Record<string, OperationExamples>> = {
   createSession: { request: { token: "sluice_operator_3q2-7wQx…" }, response: { data: session } },
   getSession: { response: { data: session } },
   deleteSession: { response: { data: { ended: true } } },
+  getSources: { response: { data: [source], meta: { result_count: 1 } } },
+  getSource: { response: { data: source } },
+  pauseSource: { response: { data: { ...source, activity: "paused" } } },
+  resumeSource: { response: { data: source } },
+  rewindSource: { request: { to: at }, response: { data: source } },
+  getSourceDeadLetters: {
+    response: {
+      data: [
+        {
+          id: sourceDeadLetterId,
+          at,
+          title: "Invalid Record",
+          detail: "`text` is missing, and must be a string.",
+          bytes: 17,
+          encoding: "utf-8",
+          record: '{"kind":"commit"}',
+        },
+      ],
+      meta: { result_count: 1 },
+    },
+  },
+  repeatSourceDeadLetters: {
+    request: { ids: [sourceDeadLetterId] },
+    response: { data: { repeated: 1, rejected: 0 } },
+  },
+  discardSourceDeadLetters: { request: { ids: [sourceDeadLetterId] }, response: { data: { discarded: 1 } } },
   getStoredPosts: {
     response: { data: [{ data: post }], meta: { result_count: 1, newest_id: postId, oldest_id: postId } },
   },

@@ -106,13 +106,15 @@ export function presentWebhookState(
 
 /** The state of a link. */
 export function presentLinkDetail(state: LinkState): LinkDetail {
-  const { position, head, oldestUndeliveredAtMs, failingSinceMs, nextAttemptAtMs, tally } = state
+  const { position, head, pausedAtMs, oldestUndeliveredAtMs, failingSinceMs, nextAttemptAtMs, tally } = state
   return {
     webhook_id: state.webhookId,
     application_id: state.appId,
     valid: state.valid,
     ...(state.invalidReason !== undefined && { invalid_reason: state.invalidReason }),
     ordered: state.isOrdered,
+    paused: pausedAtMs !== undefined,
+    ...(pausedAtMs !== undefined && { paused_since: instant(pausedAtMs) }),
     down: state.isDown,
     position,
     head,

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest"
 import type { LinkState } from "../../delivery/links/link-states.ts"
 import type { AppId, MatchSeq, WebhookId } from "../../model/ids.ts"
-import { linkProblems, type LinkFacts } from "../../control/problems/link-problems.ts"
+import { linkProblems, needsNewestAttempt, type LinkFacts } from "../../control/problems/link-problems.ts"
 import { presentProblem } from "./overview.ts"
 
 const nowMs = Date.UTC(2026, 2, 14, 12)
@@ -13,6 +13,7 @@ const healthy: LinkState = {
   valid: true,
   invalidReason: undefined,
   isOrdered: false,
+  pausedAtMs: undefined,
   isDown: false,
   position: 40 as MatchSeq,
   head: 40 as MatchSeq,
@@ -57,6 +58,24 @@ test("an endpoint that is down is named by host and path, with the reason, the w
       console_path: "/webhooks/7",
     },
   ])
+})
+
+test("a paused link is information, and no lag: it waits because its app wants it to", () => {
+  const pausedAtMs = nowMs - 60 * minuteMs
+  const paused = facts("https://b.example/in", { pausedAtMs, head: 52 as MatchSeq, oldestUndeliveredAtMs: pausedAtMs })
+  expect(problems(paused)).toEqual([
+    {
+      kind: "paused",
+      severity: "info",
+      title: "Deliveries to b.example/in are paused",
+      detail: "12 matches wait. Resume the link to send them.",
+      since: "2026-03-14T11:00:00.000Z",
+      application_id: "100",
+      webhook_id: "1",
+      console_path: "/webhooks/1",
+    },
+  ])
+  expect(needsNewestAttempt(paused.state, nowMs)).toBe(false)
 })
 
 test.each([

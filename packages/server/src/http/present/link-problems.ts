@@ -38,6 +38,8 @@ function sentences(
         : "It failed its challenge and cannot be linked."
       return { title: `${endpoint} ${is} invalid`, detail: `${state} Fix the endpoint, then challenge it again.` }
     }
+    case "paused":
+      return { title: `Deliveries to ${endpoint} are paused`, detail: `${waiting} Resume the link to send them.` }
     case "endpoint_down":
       return {
         title: `${endpoint} ${is} down`,

@@ -12,6 +12,7 @@ import type { Static } from "typebox"
 import type { ChangedRuleset } from "../../control/rules/ruleset-changes.ts"
 import type { RuleTest } from "../../control/rule-tests/test-rule.ts"
 import type { Intake } from "../../ingest/intake.ts"
+import type { NeverMatchingClause } from "../../conversion/never-matching-clauses.ts"
 import { instant } from "../../model/date-time.ts"
 import type { AppId } from "../../model/ids.ts"
 import type { RuleMatches, StoredRule } from "../../model/rule.ts"
@@ -36,9 +37,13 @@ export function presentRules(
   }
 }
 
-/** A rule, and how often it has matched. */
-export function presentRuleState(rule: StoredRule, matches: RuleMatches | undefined): RuleDetail {
+/** A rule, how often it has matched, and its clauses that never do. */
+export function presentRuleState(
+  rule: StoredRule,
+  { matches, never }: { readonly matches: RuleMatches | undefined; readonly never: readonly NeverMatchingClause[] },
+): RuleDetail {
   return {
+    ...presentNever(never),
     ...presentRule(rule),
     created_at: instant(snowflakeAtMs(rule.id) ?? 0),
     matched: matches?.matched ?? 0,
@@ -100,8 +105,13 @@ export function presentRuleCost(
   }
 }
 
-/** The posts that a rule matched and why, and how many it was tested on. */
-export function presentRuleTest(test: RuleTest): Static<typeof RuleTestedBody> {
+function presentNever(clauses: readonly NeverMatchingClause[]): Pick<RuleDetail, "never_matching"> {
+  if (clauses.length === 0) return {}
+  return { never_matching: clauses.map(({ sources, ...clause }) => ({ ...clause, sources: [...sources] })) }
+}
+
+/** The posts that a rule matched and why, how many it was tested on, and its clauses that never match. */
+export function presentRuleTest(test: RuleTest, never: readonly NeverMatchingClause[]): Static<typeof RuleTestedBody> {
   const { tested, matched, matches, unmatched, cost, times, matchesPerDay, stoppedAt, warnings } = test
   return {
     data: matches.map(({ id, spans }) => ({ id, spans: [...spans] })),
@@ -111,6 +121,7 @@ export function presentRuleTest(test: RuleTest): Static<typeof RuleTestedBody> {
         failed: failed.map(({ operator, start, end, isUnwanted }) => ({ operator, start, end, negated: isUnwanted })),
       })),
     }),
+    ...presentNever(never),
     meta: {
       tested,
       matched,

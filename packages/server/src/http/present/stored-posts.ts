@@ -14,6 +14,11 @@ export function presentStoredPosts({ posts, meta, damaged }: StoredPostsPage): s
   return `{"data":[${posts.map(({ json }) => json).join(",")}],"meta":${JSON.stringify(meta)}${errorsText}}`
 }
 
+/** JSON text of a page with one post, to which there is no other page. */
+export function presentOnlyPost({ id, json }: StoredPost): string {
+  return `{"data":[${json}],"meta":${JSON.stringify({ result_count: 1, newest_id: id, oldest_id: id })}}`
+}
+
 /** JSON text: `{"data":envelope,"matches":[…]}`. */
 export function presentStoredPost(post: StoredPost, matches: readonly MatchOfPost[]): string {
   return `{"data":${post.json},"matches":${JSON.stringify(matches.map(presentMatch))}}`

@@ -278,7 +278,29 @@ describe("a link", () => {
     await at.send("PATCH", statePath, { ordered: false })
   })
 
-  test.each(["{}", '{"ordered":"yes"}', '{"ordered":null}', '{"ordered":true,"paused":true}', "[]"])(
+  test("a link is paused once, and delivers what came meanwhile when it is resumed", async () => {
+    await expect.poll(state).toMatchObject({ undelivered: 0 })
+    const earlier = new Set(receiver.received.map(({ eventId }) => eventId))
+    const newEvents = (): string[] => receiver.received.map(({ eventId }) => eventId).filter((id) => !earlier.has(id))
+    const { status, body } = await at.send("PATCH", statePath, { paused: true })
+    expect(status).toBe(200)
+    expect(body).toMatchObject({ data: { webhook_id: webhook, paused: true, ordered: false } })
+    const { paused_since: since } = (body as { data: { paused_since: string } }).data
+    expect(since).toMatch(/Z$/)
+    const again = await at.send("PATCH", statePath, { paused: true }, operator)
+    expect(again.body).toMatchObject({ data: { paused_since: since } })
+    // The link hears of it within seconds, so not all of these must wait.
+    await ingest("a cat", "another cat")
+    expect(await state()).toMatchObject({ paused: true, down: false })
+    const resumed = await at.send("PATCH", statePath, { paused: false, ordered: false })
+    expect(resumed.body).toMatchObject({ data: { paused: false, ordered: false } })
+    expect(resumed.body).not.toHaveProperty("data.paused_since")
+    await expect.poll(() => newEvents().length).toBe(2)
+    expect(new Set(newEvents()).size).toBe(2)
+    await expect.poll(state).toMatchObject({ undelivered: 0 })
+  })
+
+  test.each(["{}", '{"ordered":"yes"}', '{"ordered":null}', '{"ordered":true,"paused":1}', '{"halted":true}', "[]"])(
     "a link is not changed by %s",
     async (body) => {
       expect((await at.send("PATCH", statePath, body)).status).toBe(400)

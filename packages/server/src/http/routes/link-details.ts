@@ -59,16 +59,18 @@ export function linkStateRoutes(
       presentData(presentLinkDetail(await stateOf(asId<WebhookId>(request.params.webhook_id), scopeOf(request)))),
   )
 
-  /** PATCH /sluice/v1/links/:webhook_id: whether it delivers strictly in order. Returns its new state. */
+  /** PATCH /sluice/v1/links/:webhook_id: whether it delivers strictly in order, and whether it is paused. Returns its new state. */
   server.patch(
     paths.linkDetail,
-    bearerRoute("Change the order of a link's deliveries", LinkDetailBody, {
+    bearerRoute("Pause or resume a link, or change the order of its deliveries", LinkDetailBody, {
       params: WebhookParams,
       body: ChangeLinkBody,
     }),
     async (request) => {
       const id = asId<WebhookId>(request.params.webhook_id)
-      await links.setOrdered(scopeOf(request), id, request.body.ordered)
+      const { ordered, paused } = request.body
+      if (ordered !== undefined) await links.setOrdered(scopeOf(request), id, ordered)
+      if (paused !== undefined) await links.setPaused(scopeOf(request), id, paused)
       return presentData(presentLinkDetail(await stateOf(id, scopeOf(request))))
     },
   )

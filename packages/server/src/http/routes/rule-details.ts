@@ -13,7 +13,7 @@ import { bearerRoute } from "./route-schema.ts"
 /** The rules of an app with their statistics, and their tags. */
 export function ruleStateRoutes(
   server: HttpServer,
-  { rulesets, pageTokens }: Pick<HttpDeps, "rulesets" | "pageTokens">,
+  { rulesets, pageTokens, neverMatching }: Pick<HttpDeps, "rulesets" | "pageTokens" | "neverMatching">,
 ): void {
   /** GET /sluice/v1/rules: newest first, all or those that contain a text. */
   server.get(
@@ -31,7 +31,9 @@ export function ruleStateRoutes(
           text === undefined ? { items: await rulesets.list(appId, range) } : rulesets.search(appId, range, text),
       })
       const matches = await rulesets.matches(appId, page.items)
-      return presentPage(page, (rule) => presentRuleState(rule, matches.get(rule.id)))
+      return presentPage(page, (rule) =>
+        presentRuleState(rule, { matches: matches.get(rule.id), never: neverMatching(rule.value) }),
+      )
     },
   )
 
@@ -44,7 +46,8 @@ export function ruleStateRoutes(
       const { id: appId } = appOf(request)
       const rule = await rulesets.setTag(appId, id, request.body.tag)
       if (rule === undefined) throw notFound("rule", "rule_id", id)
-      return presentData(presentRuleState(rule, (await rulesets.matches(appId, [rule])).get(id)))
+      const matches = (await rulesets.matches(appId, [rule])).get(id)
+      return presentData(presentRuleState(rule, { matches, never: neverMatching(rule.value) }))
     },
   )
 }

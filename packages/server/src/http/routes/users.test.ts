@@ -70,6 +70,24 @@ test("users are looked up by their names without regard to case, and answer in t
   expect(missing.body).not.toHaveProperty("data")
 })
 
+test("users of other networks are looked up by their whole names, without regard to case", async () => {
+  const longest = `${"a.".repeat(126)}a`
+  const users = [
+    { id: "201", name: "Alice", username: "Alice.bsky.social" },
+    { id: "202", name: "Bob", username: "bob-b@Social.example" },
+    { id: "203", name: "Long", username: `${longest}@${longest}` },
+  ] as const
+  await server.ingest(post("13", ...users))
+  const names = users.map(({ username }) => username)
+  const found = await server.call(`${paths.usersBy}?usernames=${names.join(",").toLowerCase()},alice`)
+  expect(found.body).toMatchObject({ data: users, errors: [notFound("usernames", "alice")] })
+  for (const user of users) {
+    const path = pathOf(paths.userByUsername, { username: user.username.toUpperCase() })
+    expect((await server.call(path)).body).toEqual({ data: user })
+  }
+  expect((await server.call("/2/users/by/username/bob-b@social.example")).body).toEqual({ data: users[1] })
+})
+
 test("a user is looked up by its id, with the fields of the request; another app gets the same bytes", async () => {
   const path = `${pathOf(paths.user, { id: "7" })}?user.fields=description,verified,protected`
   const one = await server.call(path)
@@ -175,13 +193,17 @@ test.each([
     "The `ids` query parameter value [12345678901234567890] does not match ^[0-9]{1,19}$",
   ],
   ["/2/users/by/username/%20%20", "The `username` query parameter value [  ] does not match ^[A-Za-z0-9_]{1,15}$"],
+  ...["-b", "c.", "d..e@", "@f", "g@h@i", "j_@k_l", "m!", "é"].map((name): [string, string] => [
+    `${paths.usersBy}?usernames=a,${encodeURIComponent(name)}`,
+    `The \`usernames\` query parameter value [${name}] does not match ^[A-Za-z0-9_]{1,15}$`,
+  ]),
   [
-    `${paths.usersBy}?usernames=a,b-c`,
-    "The `usernames` query parameter value [b-c] does not match ^[A-Za-z0-9_]{1,15}$",
+    `${paths.usersBy}?usernames=${"n".repeat(254)}`,
+    `The \`usernames\` query parameter value [${"n".repeat(199)}…] does not match ^[A-Za-z0-9_]{1,15}$`,
   ],
   [
-    `${paths.usersBy}?usernames=sixteencharacter`,
-    "The `usernames` query parameter value [sixteencharacter] does not match ^[A-Za-z0-9_]{1,15}$",
+    "/2/users/by/username/@alice@social.example",
+    "The `username` query parameter value [@alice@social.example] does not match ^[A-Za-z0-9_]{1,15}$",
   ],
   ["/2/users/asdf", "The `id` query parameter value [asdf] does not match ^[0-9]{1,19}$"],
   [`${paths.userSearch}?query=a.b`, "The `query` query parameter value [a.b] does not match ^[A-Za-z0-9_' ]{1,50}$"],

@@ -42,6 +42,9 @@ const registered = new Map(
   })(),
 )
 
+/** Metrics of the process, which prom-client registers. */
+const ofProcess = ["nodejs_eventloop_lag_p99_seconds", "process_resident_memory_bytes"]
+
 /** Words of PromQL that the rules use. Anything else that is not a label is the name of a metric. */
 const words = new Set(["sum", "rate", "increase", "by", "or", "and", "unless", "offset"])
 
@@ -96,6 +99,7 @@ test("the alert rules are the expected ones", () => {
     "SluiceCannotSend",
     "SluiceSourceDisconnected",
     "SluiceSourceLate",
+    "SluiceSourceGap",
   ])
   expect(new Set(groups.map(({ name }) => name)).size).toBe(groups.length)
 })
@@ -170,4 +174,35 @@ test("an alert warns well before matches are lost by default, and no earlier tha
 test("every counter's name ends in _total, and no other metric's does", () => {
   const misnamed = [...registered].filter(([name, { isCounter }]) => name.endsWith("_total") !== isCounter)
   expect(misnamed.map(([name]) => name)).toEqual([])
+})
+
+describe("the dashboard", () => {
+  const { panels } = JSON.parse(
+    readFileSync(new URL("../../../../../deploy/grafana-dashboard.json", import.meta.url), "utf8"),
+  ) as { panels: readonly { readonly title: string; readonly targets: readonly { readonly expr: string }[] }[] }
+
+  test.each(panels.map(({ title, targets }) => ({ title, targets })))(
+    "$title asks for metrics that are there",
+    ({ targets }) => {
+      for (const { expr } of targets) {
+        expect(isBalanced(expr)).toBe(true)
+        const found = selectors(expr.replaceAll(/histogram_quantile\([\d.]+,|\bmax\b/g, ""))
+        expect(found.length).toBeGreaterThan(0)
+        for (const { name } of found) expect([...registered.keys(), ...ofProcess]).toContain(name)
+        const grouped = [...expr.matchAll(/\bby \(([^)]*)\)/g)].flatMap(([, labels = ""]) => labels.split(", "))
+        const known = found.flatMap(({ name }) => registered.get(name)?.labels ?? [])
+        for (const label of grouped) expect([...known, ...targetLabels, "le"]).toContain(label)
+      }
+    },
+  )
+})
+
+test("the scrape job has the name that alerts and dashboard expect", () => {
+  const text = readFileSync(new URL("../../../../../deploy/prometheus.yaml", import.meta.url), "utf8")
+  const { scrape_configs: jobs, rule_files: ruleFiles } = parse(text) as {
+    scrape_configs: readonly { readonly job_name: string; readonly metrics_path: string }[]
+    rule_files: readonly string[]
+  }
+  expect(jobs).toMatchObject([{ job_name: "sluice", metrics_path: paths.metrics }])
+  expect(ruleFiles).toEqual(["prometheus-alerts.yaml"])
 })

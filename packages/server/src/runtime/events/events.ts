@@ -31,11 +31,13 @@ export interface LinksMeasured {
   readonly links: number
   /** Matches that are not delivered. */
   readonly lag: number
-  /** Age of the oldest match that some link has not delivered; 0 when there is none. */
+  /** Age of the oldest match that some link has not delivered, without paused links; 0 when there is none. */
   readonly oldestUndeliveredAgeMs: number
   readonly inFlight: number
   /** Links whose endpoint is down. */
   readonly down: number
+  /** Links that send nothing, since their apps have paused them. */
+  readonly paused: number
   /** Links that send nothing, since their webhooks are invalid. */
   readonly invalid: number
   readonly deadLetters: number
@@ -50,7 +52,14 @@ export interface Events {
   /** A log line was dropped for lack of room, which is not logged. */
   logLineDropped(): void
   /** A request or a stage failed other than with a `Problem`. */
-  failed(event: { where: string; error: unknown }): void
+  failed(event: {
+    where: string
+    error: unknown
+    /** The name of the source of posts that has failed. */
+    source?: string
+    /** The sentence for the operator that says what to do, where that is known. */
+    advice?: string | undefined
+  }): void
   postsAccepted(event: { accepted: number; duplicates: number; rejected: number; matches: number }): void
   /** Deletions of posts and users that were asked for, whether these are stored or not. */
   deletionsRequested(event: { way: "request" | "line"; count: number }): void
@@ -108,32 +117,43 @@ export interface Events {
   webhookValidityChanged(event: { webhookId: string; valid: boolean }): void
   streamOpened(event: { appId: string }): void
   streamClosed(event: { appId: string; reason: StreamEnd; delivered: number }): void
-  /** There is a broker as source, and its messages are not taken yet. */
-  sourceStarted(event: { servers: readonly string[]; stream: string; consumer: string }): void
-  /** A broker can be reached and its messages are taken, or that is no longer so. */
-  sourceConnected(event: { server: string; stream: string; consumer: string }): void
-  sourceDisconnected(event: { server: string }): void
-  /** Messages of a broker that are done. */
-  sourceMessagesDone(event: { accepted: number; duplicates: number }): void
-  /** A message that is no post is at the subject of dead letters, and not sent again. */
-  sourceMessageDeadLettered(event: {
-    stream: string
-    sequence: number
-    subject: string
-    title: string
-    detail: string
+  /** A source is configured, and takes no records yet. */
+  sourceStarted(event: { source: string }): void
+  /** A source takes records from `to`, or no longer does. */
+  sourceConnected(event: { source: string; to: string }): void
+  sourceDisconnected(event: { source: string }): void
+  /** Records of a source that are done; `ignored` held nothing to store. */
+  sourceMessagesDone(event: {
+    source: string
+    accepted: number
+    duplicates: number
+    deleted: number
+    ignored: number
   }): void
-  /** Messages were given back to the broker, which sends them again later. */
-  sourceMessagesReturned(event: { messages: number; delayMs: number }): void
-  /** A message came that the broker had sent before. */
-  sourceMessageRedelivered(): void
+  /** A record that is no post is kept elsewhere, and not sent again. `place` says where it stood. */
+  sourceMessageDeadLettered(event: { source: string; title: string; detail: string; place?: string }): void
+  /** Records were given back to the source, which sends them again later. */
+  sourceMessagesReturned(event: { source: string; messages: number; delayMs: number }): void
+  /** A record came that the source had sent before. */
+  sourceMessageRedelivered(event: { source: string }): void
   /**
-   * The current state of a source, reported periodically: messages that no process has been sent yet; that were sent to some
-   * process and are not acknowledged; and those of them that this process has.
+   * The current state of a source, reported periodically: records that no process has been sent yet; that were sent to some
+   * process and are not acknowledged; those of them that this process has; and how far behind the source it is. Figures that
+   * are not known are absent.
    */
-  sourceMeasured(event: { pending: number; unacknowledged: number; inFlight: number }): void
+  sourceMeasured(event: {
+    source: string
+    pending?: number
+    unacknowledged?: number
+    inFlight?: number
+    behindMs?: number
+  }): void
   /** The state of a source cannot be measured: the last measurement is void. */
-  sourceNotMeasured(): void
+  sourceNotMeasured(event: { source: string }): void
+  /** A source no longer has records that were not taken: from when to when, as Unix times, if that is known. */
+  sourceGapFound(event: { source: string; fromMs?: number; toMs?: number; reason: string }): void
+  /** A source is in a state that keeps records away, and that is no failure: a sentence, and what to do. */
+  sourceNoticed(event: { source: string; message: string; advice?: string }): void
   /** The database should be set up otherwise, found at the start: a sentence, and what to set. */
   databaseWarned(event: { text: string; advice: string }): void
   serverReady(event: { url: string; posture: string }): void

@@ -59,7 +59,7 @@ export function openLogDestination(
       // There is nothing left to report to.
     }
   }
-  process.once("exit", flushNow)
+  flushAtExit(flushNow)
 
   return {
     write(line) {
@@ -81,9 +81,21 @@ export function openLogDestination(
         await clock.sleep(retryMs * lastTriesMax, ended.signal)
         destination.destroy()
       }
-      process.off("exit", flushNow)
+      flushes.delete(flushNow)
     },
   }
+}
+
+/** One listener calls them for all open destinations: a process may have many servers, and Node warns of many listeners. */
+const flushes = new Set<() => void>()
+
+function flushAtExit(flushNow: () => void): void {
+  if (!process.listeners("exit").includes(flushAll)) process.on("exit", flushAll)
+  flushes.add(flushNow)
+}
+
+function flushAll(): void {
+  for (const flushNow of flushes) flushNow()
 }
 
 /** The same file, opened once more for writes that do not wait; or the descriptor itself where that cannot be had. */

@@ -11,6 +11,7 @@ const measured = {
   byApp: new Map(),
   inFlight: 1,
   down: 1,
+  paused: 1,
   invalid: 0,
   deadLetters: 4,
 }
@@ -70,4 +71,40 @@ test("damaged records are logged when they are found and counted as long as they
   events.recordsDamaged({ reader: "rules", records: [] })
   expect(lines).toHaveLength(1)
   expect(await registry.metrics()).toContain('sluice_damaged_records{reader="rules"} 0')
+})
+
+test("the metrics and the log lines of a source name it; measurements are absent until they are made", async () => {
+  const { events, lines, registry } = recorded()
+  events.sourceStarted({ source: "a" })
+  events.sourceStarted({ source: "b" })
+  events.sourceConnected({ source: "b", to: "a broker" })
+  events.sourceMessagesDone({ source: "a", accepted: 2, duplicates: 1, deleted: 3, ignored: 4 })
+  events.sourceMessageDeadLettered({ source: "a", title: "Invalid JSON", detail: "none", place: "id 5" })
+  events.sourceMeasured({ source: "a", pending: 7, behindMs: 1_500 })
+  events.failed({ where: "source", source: "b", error: new Error("refused"), advice: "Set it." })
+  events.failed({ where: "source", source: "a", error: new Error("refused") })
+  events.sourceGapFound({ source: "a", reason: "trimmed" })
+  const text = await registry.metrics()
+  const shown = text.split("\n").filter((line) => /^sluice_(source|failures)/.test(line) && !line.endsWith(" 0"))
+  expect(shown).toEqual([
+    'sluice_failures_total{where="source"} 2',
+    'sluice_source_connected{source="b"} 1',
+    'sluice_source_messages_total{source="a",outcome="accepted"} 2',
+    'sluice_source_messages_total{source="a",outcome="duplicate"} 1',
+    'sluice_source_messages_total{source="a",outcome="deleted"} 3',
+    'sluice_source_messages_total{source="a",outcome="ignored"} 4',
+    'sluice_source_messages_total{source="a",outcome="rejected"} 1',
+    'sluice_source_gaps_total{source="a"} 1',
+    'sluice_source_pending_messages{source="a"} 7',
+    'sluice_source_behind_seconds{source="a"} 1.5',
+  ])
+  expect(text).toContain('sluice_source_connected{source="a"} 0')
+  expect(lines).toMatchObject([
+    { source: "a", title: "Invalid JSON", place: "id 5" },
+    { source: "b", where: "source", advice: "Set it." },
+    { source: "a", where: "source" },
+    { source: "a", reason: "trimmed" },
+  ])
+  events.sourceNotMeasured({ source: "a" })
+  expect(await registry.metrics()).not.toMatch(/^sluice_source_(pending|behind)\w*\{/m)
 })

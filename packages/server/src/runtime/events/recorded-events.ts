@@ -123,11 +123,12 @@ function serverEvents(logger: Logger, made: Instruments, clock: Clock) {
       logger.debug(event, "connection cut")
     },
     logLineDropped: () => droppedLines.inc(),
-    failed({ where, error }) {
+    failed({ where, error, ...more }) {
       failures.inc({ where })
-      const held = repeated.pass(`${where} ${error instanceof Error ? error.message : String(error)}`)
+      const reason = error instanceof Error ? error.message : String(error)
+      const held = repeated.pass([where, more.source, reason].join(" "))
       if (held === undefined) return
-      logger.error({ where, ...errorShown(error), ...(held > 0 && { repeated: held }) }, "failed")
+      logger.error({ where, ...more, ...errorShown(error), ...(held > 0 && { repeated: held }) }, "failed")
     },
     recordsDamaged({ reader, records }) {
       damaged.set({ reader }, records.length)
@@ -250,10 +251,11 @@ function linkStateEvents(made: Instruments) {
     lag: made.gauge("sluice_delivery_lag_matches", "Matches that links have not delivered, over all links."),
     oldest: made.gauge(
       "sluice_delivery_oldest_undelivered_age_seconds",
-      "Age of the oldest match that some link has not delivered, invalid webhooks included.",
+      "Age of the oldest match that some link has not delivered, invalid webhooks included and paused links left out.",
     ),
     inFlight: made.gauge("sluice_deliveries_in_flight", "Attempts to deliver that are in flight."),
     down: made.gauge("sluice_links_down", "Links whose endpoint is down."),
+    paused: made.gauge("sluice_links_paused", "Links that send nothing because their apps have paused them."),
     invalid: made.gauge("sluice_links_invalid", "Links that send nothing because their webhooks are invalid."),
     deadLetters: made.gauge("sluice_dead_letters", "Dead letters that are kept."),
   }
@@ -269,6 +271,7 @@ function linkStateEvents(made: Instruments) {
       measured.oldest.set(event.oldestUndeliveredAgeMs / 1000)
       measured.inFlight.set(event.inFlight)
       measured.down.set(event.down)
+      measured.paused.set(event.paused)
       measured.invalid.set(event.invalid)
       measured.deadLetters.set(event.deadLetters)
     },
@@ -334,65 +337,98 @@ function streamEvents(logger: Logger, made: Instruments) {
   } satisfies Partial<Events>
 }
 
+/** Outcomes of the records of a source, as the metric names them. */
+const sourceOutcomes = ["accepted", "duplicate", "deleted", "ignored", "rejected", "returned"] as const
+
+/** The metrics of sources, each with the name of its source as a label. */
+function sourceInstruments(made: Instruments) {
+  return {
+    connected: made.gauge("sluice_source_connected", "Whether records of the source are taken: 1 or 0.", "source"),
+    messages: made.counter("sluice_source_messages_total", "Records of the source, by outcome.", "source", "outcome"),
+    redelivered: made.counter(
+      "sluice_source_messages_redelivered_total",
+      "Records that the source had sent before.",
+      "source",
+    ),
+    gaps: made.counter(
+      "sluice_source_gaps_total",
+      "Times that the source had lost records that were not taken.",
+      "source",
+    ),
+    measured: {
+      pending: made.gauge(
+        "sluice_source_pending_messages",
+        "Records that the source has not sent to any process: the lag.",
+        "source",
+      ),
+      unacknowledged: made.gauge(
+        "sluice_source_unacknowledged_messages",
+        "Records that the source has sent and that are not acknowledged, over all processes.",
+        "source",
+      ),
+      inFlight: made.gauge("sluice_source_messages_in_flight", "Records that this process is taking.", "source"),
+    },
+    behind: made.gauge("sluice_source_behind_seconds", "How far behind the source this process is.", "source"),
+  }
+}
+
 function sourceEvents(logger: Logger, made: Instruments, clock: Clock) {
-  const connected = made.gauge("sluice_source_connected", "Whether messages of the broker are taken: 1 or 0.")
-  const messages = made.counter("sluice_source_messages_total", "Messages of the broker, by outcome.", "outcome")
-  const redelivered = made.counter(
-    "sluice_source_messages_redelivered_total",
-    "Messages that the broker had sent before.",
-  )
-  const measured = {
-    pending: made.gauge(
-      "sluice_source_pending_messages",
-      "Messages that the broker has not sent to any process: the lag of the consumer.",
-    ),
-    unacknowledged: made.gauge(
-      "sluice_source_unacknowledged_messages",
-      "Messages that the broker has sent and that are not acknowledged, over all processes.",
-    ),
-    inFlight: made.gauge("sluice_source_messages_in_flight", "Messages that this process is taking."),
-  }
+  const { connected, messages, redelivered, gaps, measured, behind } = sourceInstruments(made)
   const repeated = new RepeatedLines(clock)
-  const forget = (): void => {
-    for (const one of Object.values(measured)) one.remove()
-  }
-  forget()
-  // A server without a source has none to show.
-  connected.remove()
+  const gauges = [...Object.values(measured), behind]
   return {
     sourceStarted(event) {
-      connected.set(0)
+      const { source } = event
+      connected.set({ source }, 0)
+      // A counter that exists before it first counts shows that step to `increase()`.
+      for (const outcome of sourceOutcomes) messages.inc({ source, outcome }, 0)
+      redelivered.inc({ source }, 0)
+      gaps.inc({ source }, 0)
       logger.info(event, "source started")
     },
     sourceConnected(event) {
-      connected.set(1)
+      connected.set({ source: event.source }, 1)
       logger.info(event, "source connected")
     },
     sourceDisconnected(event) {
-      connected.set(0)
+      connected.set({ source: event.source }, 0)
       logger.warn(event, "source disconnected, will be tried again")
     },
-    sourceMessagesDone({ accepted, duplicates }) {
-      messages.inc({ outcome: "accepted" }, accepted)
-      messages.inc({ outcome: "duplicate" }, duplicates)
+    sourceMessagesDone({ source, accepted, duplicates, deleted, ignored }) {
+      messages.inc({ source, outcome: "accepted" }, accepted)
+      messages.inc({ source, outcome: "duplicate" }, duplicates)
+      messages.inc({ source, outcome: "deleted" }, deleted)
+      messages.inc({ source, outcome: "ignored" }, ignored)
     },
     sourceMessageDeadLettered(event) {
-      messages.inc({ outcome: "rejected" })
-      const held = repeated.pass(event.title)
+      messages.inc({ source: event.source, outcome: "rejected" })
+      const held = repeated.pass(`${event.source} ${event.title}`)
       if (held === undefined) return
       logger.error({ ...event, ...(held > 0 && { repeated: held }) }, "message is no post: sent to the dead letters")
     },
     sourceMessagesReturned(event) {
-      messages.inc({ outcome: "returned" }, event.messages)
-      const held = repeated.pass("returned")
-      if (held !== undefined) logger.warn(event, "messages were returned to the broker, which sends them again")
+      messages.inc({ source: event.source, outcome: "returned" }, event.messages)
+      const held = repeated.pass(`${event.source} returned`)
+      if (held !== undefined) logger.warn(event, "messages were returned to the source, which sends them again")
     },
-    sourceMessageRedelivered: () => redelivered.inc(),
-    sourceMeasured(event) {
-      measured.pending.set(event.pending)
-      measured.unacknowledged.set(event.unacknowledged)
-      measured.inFlight.set(event.inFlight)
+    sourceMessageRedelivered: ({ source }) => redelivered.inc({ source }),
+    sourceMeasured({ source, behindMs, ...counts }) {
+      for (const name of ["pending", "unacknowledged", "inFlight"] as const) {
+        const count = counts[name]
+        if (count === undefined) measured[name].remove({ source })
+        else measured[name].set({ source }, count)
+      }
+      if (behindMs === undefined) behind.remove({ source })
+      else behind.set({ source }, behindMs / 1000)
     },
-    sourceNotMeasured: forget,
+    // Without a measurement there is nothing to show: a 0 would be taken for one.
+    sourceNotMeasured({ source }) {
+      for (const gauge of gauges) gauge.remove({ source })
+    },
+    sourceGapFound(event) {
+      gaps.inc({ source: event.source })
+      logger.error(event, "the source has lost records that were not taken")
+    },
+    sourceNoticed: ({ message, ...event }) => logger.warn({ ...event, notice: message }, "a notice about the source"),
   } satisfies Partial<Events>
 }

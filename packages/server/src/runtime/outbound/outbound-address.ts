@@ -40,6 +40,17 @@ export function outboundPostureOf({
   return { allowPrivate: posture === "dev", ...(webhookAllow !== undefined && { allowed: webhookAllow }) }
 }
 
+/** The posture of a server with these settings, for the sources of posts that its operator sets. */
+export function sourcePostureOf({
+  posture,
+  sourceAllow,
+}: {
+  readonly posture: "dev" | "serve"
+  readonly sourceAllow?: AllowedDestinations
+}): OutboundPosture {
+  return outboundPostureOf({ posture, ...(sourceAllow !== undefined && { webhookAllow: sourceAllow }) })
+}
+
 /** All addresses of a name. Rejects, or answers none, when it has none. */
 export type Resolve = (name: string) => Promise<readonly LookupAddress[]>
 

@@ -61,7 +61,7 @@ interface Exchange extends Dispatcher.DispatchHandler {
 export async function openConnections(options: ConnectingOptions): Promise<Connections> {
   const { buildConnector, Client, errors } = await import("undici")
   const { resolve, ...posture } = options
-  const connect = guardedConnector(posture, resolve, buildConnector)
+  const connect = guardedConnector(posture, resolve, buildConnector, boundResponses)
   const open = (origin: string): Client =>
     new Client(origin, {
       pipelining: 1,
@@ -155,11 +155,15 @@ interface KeptConnection extends Connection {
   isFree: boolean
 }
 
-/** Makes connections by the guard's rules. A host that is an address is never looked up, so it is checked here. */
-function guardedConnector(
+/**
+ * Makes connections by the guard's rules. A host that is an address is never looked up, so it is checked here. `bound`
+ * is called with each connection.
+ */
+export function guardedConnector(
   posture: OutboundPosture,
   resolve: Resolve | undefined,
   build: typeof buildConnector,
+  bound: (socket: Socket) => void,
 ): buildConnector.connector {
   const connectorTo = (port: number): buildConnector.connector =>
     build({
@@ -181,7 +185,7 @@ function guardedConnector(
     }
     const connect = posture.allowed === undefined ? anyPort : connectors.memo(port)
     connect(target, (...result) => {
-      if (result[0] === null) boundResponses(result[1])
+      if (result[0] === null) bound(result[1])
       callback(...result)
     })
   }

@@ -62,13 +62,15 @@ export function changeContract(make: MakeStore): void {
       const note = async () => void versions.push(await store.controlVersion())
       await store.setLinkOrdered(app, webhook, true)
       await note()
+      await store.setLinkPaused(app, webhook, 7)
+      await note()
       await store.addRules(app, [{ id: "9" as RuleId, appId: app, value: "cats" }], {
         rulesMax: 9,
       })
       await note()
       await store.revokeApp(other)
       await note()
-      expect(new Set(versions).size).toBe(4)
+      expect(new Set(versions).size).toBe(5)
       await appendAt([app], 1, 2)
       await store.saveProgress([progress(1, { delivered: 1 })])
       await note()

@@ -53,6 +53,24 @@ export function linkContract(make: MakeStore): void {
       expect(await linkNow()).toMatchObject({ isOrdered: false })
     })
 
+    test("a link is paused since its first pause, durably, until it is resumed", async () => {
+      expect(await linkNow()).not.toHaveProperty("pausedAtMs")
+      expect(await store.setLinkPaused(other, webhook, 7)).toBe(false)
+      expect(await store.setLinkPaused(app, webhook, 7)).toBe(true)
+      expect(await store.setLinkPaused(app, webhook, 9)).toBe(true)
+      await store.setLinkOrdered(app, webhook, true)
+      await reopen()
+      expect(await linkNow()).toMatchObject({ pausedAtMs: 7, isOrdered: true })
+      expect(await store.linkToDeliver(webhook)).toMatchObject({ pausedAtMs: 7 })
+      expect(await linkNow("32" as LinkId)).not.toHaveProperty("pausedAtMs")
+      expect(await store.setLinkPaused(app, webhook, undefined)).toBe(true)
+      await reopen()
+      expect(await linkNow()).not.toHaveProperty("pausedAtMs")
+      await store.setLinkPaused(app, webhook, 11)
+      expect(await linkNow()).toMatchObject({ pausedAtMs: 11 })
+      expect(await store.damagedRecords()).toEqual([])
+    })
+
     test("all links are read, however many they are, those of one app, and that of one webhook", async () => {
       const numbers = Array.from({ length: 1_100 }, (_, index) => String(1_000 + index))
       await Promise.all(numbers.map((id) => store.createWebhook(aWebhook(app, id), { webhooksMax: 10_000 })))

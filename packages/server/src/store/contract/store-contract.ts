@@ -22,6 +22,7 @@ import { retentionContract } from "./retention-contract.ts"
 import { ruleContract } from "./rule-contract.ts"
 import { sessionContract } from "./session-contract.ts"
 import type { MakeStore } from "./store-under-test.ts"
+import { sourceContract } from "./source-contract.ts"
 import { usageContract } from "./usage-contract.ts"
 import { userContract } from "./user-contract.ts"
 import { webhookContract } from "./webhook-contract.ts"
@@ -41,6 +42,7 @@ export function storeContract(name: string, make: MakeStore): void {
     editContract(make)
     usageContract(make)
     matchLogContract(make)
+    sourceContract(make)
     progressContract(make)
     attemptContract(make)
     deadLetterContract(make)

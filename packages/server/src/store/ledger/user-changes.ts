@@ -50,8 +50,11 @@ export interface UserRow {
   readonly isChanged: boolean
 }
 
+/** A bearer of objects of users: a post, or a notice of a user alone. */
+export type UserBearer = Pick<AcceptedPost, "users" | "createdAtMs" | "envelope">
+
 /** The newest object of each user in a batch, the later of two that are equally new. */
-export function newestUsers(posts: Iterable<AcceptedPost>): ReadonlyMap<UserId, SeenUser> {
+export function newestUsers(posts: Iterable<UserBearer>): ReadonlyMap<UserId, SeenUser> {
   const newest = new Map<UserId, SeenUser>()
   for (const { users, createdAtMs, envelope } of posts) {
     for (const { id, username, begin, end } of users) {

@@ -49,13 +49,30 @@ import {
   type ReplayProgress,
 } from "../../model/replay.ts"
 import type { AddedRule, RuleChange, RuleMatches, RuleSelector, StoredRule } from "../../model/rule.ts"
+import type {
+  AssignedName,
+  SourceAppend,
+  SourceDeadLetter,
+  StoredSourceGap,
+  SourceProgress,
+  StoredSource,
+} from "../../model/source.ts"
 import type { StoredWebhook } from "../../model/webhook.ts"
 import { userWords } from "../../model/user.ts"
 import { systemClock, type Clock } from "../../runtime/clock.ts"
-import { connectionsKeptMax, endedReplaysMax, gapsPerLinkMax } from "../bounds.ts"
+import {
+  connectionsKeptMax,
+  endedReplaysMax,
+  gapsPerLinkMax,
+  sourceDeadLetterBytesMax,
+  sourceDeadLettersMax,
+  sourceGapsMax,
+} from "../bounds.ts"
 import { lastIdBefore, type NewEpoch } from "../epochs.ts"
 import { holdsTime, idsOfTimes } from "../id-time.ts"
 import { withinKeyset } from "../keyset-range.ts"
+import { nameIn, takenAt } from "../ledger/foreign-names.ts"
+import { faultOf } from "../rows/audit-faults.ts"
 import { FairRedelivery, fewestRetriesFirst, oldestFirst } from "../ledger/fair-redelivery.ts"
 import { maySendOld, shownIds, withoutDeleted, withoutThese, type DeletedIds } from "../ledger/deletions.ts"
 import { LinkLedger, type LinkChange, type OutstandingMatch } from "../ledger/link-change.ts"
@@ -66,8 +83,9 @@ import { RetryRoom } from "../ledger/retry-room.ts"
 import { addRules } from "../ledger/rule-additions.ts"
 import { afterRecheck, trimEnd, trimStep, type Recheck } from "../ledger/trim.ts"
 import { firstRememberedDay, remembersPosts } from "../ledger/usage-batch.ts"
-import { newestUsers, usersToWrite, type UserRow } from "../ledger/user-changes.ts"
+import { newestUsers, usersToWrite, type UserBearer, type UserRow } from "../ledger/user-changes.ts"
 import type { SupersededRange } from "../port/edit-store.ts"
+import type { SourceDeadLetterRange } from "../port/source-store.ts"
 import type { DailyUsage, UsedPosts } from "../port/usage-store.ts"
 import type { FoundUser, UsernamesRange, UserWordsRange, UserWordsScan } from "../port/user-store.ts"
 import { versionRows } from "../rows/edit-chain.ts"
@@ -109,6 +127,7 @@ interface Link {
   readonly firstPosition: MatchSeq
   position: MatchSeq
   isOrdered: boolean
+  pausedAtMs: number | undefined
   redeliveries: number
   delivered: number
   expired: number
@@ -178,6 +197,11 @@ export class MemoryState {
   lastDeletion = 0
   /** The posts that were counted for apps, by app and day. */
   readonly usage = new Map<AppId, Map<number, { posts: Set<PostId>; readonly count: number }>>()
+  readonly sources = new Map<string, StoredSource>()
+  /** The newest last. */
+  sourceGaps: StoredSourceGap[] = []
+  sourceDeadLetters: SourceDeadLetter[] = []
+  readonly assignedNames = new Map<string, PostId>()
   postsAccepted = 0
   postsTrimmed = 0
   deadLettersMade = 0
@@ -705,7 +729,7 @@ export class MemoryStore implements Store {
     return (await this.allLinks()).find((link) => link.webhookId === webhookId)
   }
 
-  #toDeliver({ stored, position, isOrdered, redeliveries }: Link): readonly LinkToDeliver[] {
+  #toDeliver({ stored, position, isOrdered, pausedAtMs, redeliveries }: Link): readonly LinkToDeliver[] {
     const webhook = this.#state.webhooks.get(stored.webhookId)
     const app = this.#state.apps.get(stored.appId)
     if (webhook === undefined || app === undefined || app.revoked) return []
@@ -713,7 +737,8 @@ export class MemoryStore implements Store {
     const { consumerSecretSealed } = app
     const keys = { consumerSecretSealed, signingKeySealed, ...(previousKey && { previousKey }) }
     const epochs = this.#state.epochs.get(stored.appId)
-    return [{ ...stored, url, valid, position, isOrdered, redeliveries, ...keys, ...(epochs && { epochs }) }]
+    const paused = pausedAtMs === undefined ? {} : { pausedAtMs }
+    return [{ ...stored, url, valid, position, isOrdered, ...paused, redeliveries, ...keys, ...(epochs && { epochs }) }]
   }
 
   async createLink(stored: StoredLink): Promise<"created" | "exists" | "no-webhook"> {
@@ -726,6 +751,7 @@ export class MemoryStore implements Store {
       firstPosition: position,
       position,
       isOrdered: false,
+      pausedAtMs: undefined,
       redeliveries: 0,
       delivered: 0,
       expired: 0,
@@ -766,6 +792,12 @@ export class MemoryStore implements Store {
   async setLinkOrdered(appId: AppId, webhookId: WebhookId, isOrdered: boolean): Promise<boolean> {
     const link = this.#linkOf(appId, webhookId)
     if (link !== undefined) link.isOrdered = isOrdered
+    return this.#announceIf(link !== undefined)
+  }
+
+  async setLinkPaused(appId: AppId, webhookId: WebhookId, pausedAtMs: number | undefined): Promise<boolean> {
+    const link = this.#linkOf(appId, webhookId)
+    if (link !== undefined) link.pausedAtMs = pausedAtMs === undefined ? undefined : (link.pausedAtMs ?? pausedAtMs)
     return this.#announceIf(link !== undefined)
   }
 
@@ -1118,6 +1150,112 @@ export class MemoryStore implements Store {
     return accepted
   }
 
+  // Sources.
+
+  async sources(): Promise<readonly StoredSource[]> {
+    return [...this.#state.sources.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1))
+  }
+
+  async beginSource(name: string): Promise<StoredSource> {
+    return this.#steerSource(name)
+  }
+
+  async pauseSource(name: string, isPaused: boolean): Promise<void> {
+    this.#steerSource(name, { isPaused })
+    this.#announce({ kind: "control" })
+  }
+
+  async rewindSource(name: string, position: string): Promise<void> {
+    this.#steerSource(name, { position })
+    this.#announce({ kind: "control" })
+  }
+
+  #steerSource(name: string, to: Partial<StoredSource> = {}): StoredSource {
+    const before = this.#state.sources.get(name) ?? { name, driver: 0, isPaused: false }
+    const source = { ...before, ...to, driver: before.driver + 1 }
+    this.#state.sources.set(name, source)
+    return source
+  }
+
+  async appendFrom(
+    progress: SourceProgress,
+    batch: readonly { readonly post: AcceptedPost; readonly matches: readonly PostMatch[] }[],
+    atMs: number,
+  ): Promise<SourceAppend> {
+    const { sources, assignedNames, posts } = this.#state
+    const source = sources.get(progress.source)
+    if (source?.driver !== progress.driver) return { kind: "superseded" }
+    const at = takenAt(
+      batch.map(({ post: { id } }, index) => ({ id, name: progress.names[index] })),
+      {
+        envelopes: new Map([...posts].map(([id, { envelope }]) => [id, envelope])),
+        assigned: [...assignedNames].map(([name, id]) => ({ name, id })),
+      },
+    )
+    if (at.length > 0) return { kind: "taken", at }
+    for (const { name, id } of progress.assigned) assignedNames.set(name, id)
+    this.#saveUsers(progress.users)
+    this.#state.sourceDeadLetters.push(...progress.deadLetters)
+    this.#forgetSourceDeadLetters()
+    const { position } = progress
+    if (position !== undefined) sources.set(source.name, { ...source, position, savedAtMs: atMs })
+    return { kind: "appended", isNew: await this.append(batch, atMs) }
+  }
+
+  #forgetSourceDeadLetters(): void {
+    const kept: SourceDeadLetter[] = []
+    let bytes = 0
+    for (const letter of this.#state.sourceDeadLetters.toReversed()) {
+      bytes += letter.record.length
+      if (kept.length < sourceDeadLettersMax && bytes <= sourceDeadLetterBytesMax) kept.unshift(letter)
+    }
+    this.#state.sourceDeadLetters = kept
+  }
+
+  async assignedNames(names: readonly string[]): Promise<readonly AssignedName[]> {
+    return names.flatMap((name) => {
+      const id = this.#state.assignedNames.get(name)
+      return id === undefined ? [] : [{ name, id }]
+    })
+  }
+
+  async trimAssignedNames(below: PostId, limit: number): Promise<number> {
+    const old = [...this.#state.assignedNames].filter(([, id]) => compareIds(id, below) < 0).slice(0, limit)
+    for (const [name] of old) this.#state.assignedNames.delete(name)
+    return old.length
+  }
+
+  async noteSourceGap(gap: StoredSourceGap): Promise<void> {
+    const own = [...this.#state.sourceGaps.filter(({ source }) => source === gap.source), gap]
+    const others = this.#state.sourceGaps.filter(({ source }) => source !== gap.source)
+    this.#state.sourceGaps = [...others, ...own.slice(-sourceGapsMax)]
+  }
+
+  async sourceGaps(of: string): Promise<readonly StoredSourceGap[]> {
+    return this.#state.sourceGaps.filter(({ source }) => source === of).toReversed()
+  }
+
+  async sourceDeadLetters(range: SourceDeadLetterRange): Promise<readonly SourceDeadLetter[]> {
+    const { source, direction, from, limit } = range
+    const within = this.#state.sourceDeadLetters
+      .filter((letter) => source === undefined || letter.source === source)
+      .filter(({ id }) => from === undefined || (direction === "older" ? id < from : id > from))
+      .toReversed()
+    return direction === "older" ? within.slice(0, limit) : within.slice(-limit)
+  }
+
+  async sourceDeadLetterCounts(): Promise<ReadonlyMap<string, number>> {
+    const bySource = Map.groupBy(this.#state.sourceDeadLetters, ({ source }) => source)
+    return new Map([...bySource].map(([source, letters]) => [source, letters.length]))
+  }
+
+  async deleteSourceDeadLetters(source: string, ids: readonly string[]): Promise<readonly string[]> {
+    const letters = this.#state.sourceDeadLetters
+    const isDeleted = (letter: SourceDeadLetter): boolean => letter.source === source && ids.includes(letter.id)
+    this.#state.sourceDeadLetters = letters.filter((letter) => !isDeleted(letter))
+    return ids.filter((id) => letters.some((letter) => letter.id === id && isDeleted(letter)))
+  }
+
   async head(appId: AppId): Promise<MatchSeq> {
     return this.#log(appId).head
   }
@@ -1355,7 +1493,7 @@ export class MemoryStore implements Store {
     if (authorId !== undefined && !holdsTime(id, createdAtMs)) this.#state.users.set(authorId, false)
   }
 
-  #saveUsers(posts: readonly AcceptedPost[]): void {
+  #saveUsers(posts: readonly UserBearer[]): void {
     for (const row of usersToWrite(newestUsers(posts), this.#state.userObjects.values())) {
       this.#state.userObjects.set(row.id, row)
     }
@@ -1613,8 +1751,12 @@ export class MemoryStore implements Store {
         .filter((seq) => !this.#log(link.stored.appId).entries.has(seq))
         .map((seq) => `links: link ${link.stored.id} needs match ${seq}, which is not there`),
     )
+    const named = [...this.#state.assignedNames].flatMap(([name, id]) => {
+      const envelope = posts.get(id)?.envelope
+      return envelope === undefined || nameIn(envelope) === name ? [] : [faultOf.nameOfOther({ name, id })]
+    })
     return {
-      damage,
+      damage: [...damage, ...named],
       posts: { accepted, trimmed, stored: posts.size },
       logs: [...logs]
         .toSorted(([a], [b]) => compareIds(a, b))

@@ -27,4 +27,6 @@ export interface LinkWrites {
   deleteLink(appId: AppId, webhookId: WebhookId): Promise<boolean>
   /** False when the app has no such link. */
   setLinkOrdered(appId: AppId, webhookId: WebhookId, isOrdered: boolean): Promise<boolean>
+  /** Pauses a link, or resumes it (`undefined`). A paused link keeps its time. False when the app has no such link. */
+  setLinkPaused(appId: AppId, webhookId: WebhookId, pausedAtMs: number | undefined): Promise<boolean>
 }

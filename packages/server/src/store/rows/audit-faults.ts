@@ -80,6 +80,8 @@ export const faultOf = {
   storedDeleted: ({ id }: { readonly id: string }): string => `deletions: post ${id} is deleted, and is there`,
   shownDeleted: ({ id, shown }: { readonly id: string; readonly shown: string }): string =>
     `deletions: post ${shown} is deleted, and post ${id} shows it`,
+  nameOfOther: ({ name, id }: { readonly name: string; readonly id: string }): string =>
+    `assigned_names: ${name} names post ${id}, which has another name`,
   incompleteLog: (log: { appId: AppId; trimmedTo: number; head: number }, entries: number): string =>
     `match_logs: the log of app ${log.appId} runs from ${log.trimmedTo + 1} to ${log.head}, and has ${entries} entries`,
 }

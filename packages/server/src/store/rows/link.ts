@@ -12,9 +12,10 @@ export const tallyColumns = "app_id, webhook_id, first_position, position, deliv
 
 /** A link with what a delivery needs. */
 export interface LinkToDeliverRow
-  extends PreviousKeyRow, Omit<LinkToDeliver, "valid" | "isOrdered" | "previousKey" | "epochs"> {
+  extends PreviousKeyRow, Omit<LinkToDeliver, "valid" | "isOrdered" | "pausedAtMs" | "previousKey" | "epochs"> {
   readonly valid: StoredBoolean
   readonly isOrdered: StoredBoolean
+  readonly pausedAtMs: number | null
   /** JSON text, or what it says. */
   readonly epochs: string | readonly LogEpoch[] | null
 }

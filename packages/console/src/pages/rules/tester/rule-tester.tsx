@@ -2,22 +2,17 @@
 import type { Envelope } from "@sluice/api"
 import { useMemo, useState, type ReactNode } from "react"
 import { useApi } from "../../../api/use-api.ts"
-import { Badge } from "../../../components/badge.tsx"
-import { Button } from "../../../components/button.tsx"
+import { Choice } from "../../../components/choice.tsx"
 import { countText } from "../../../components/counts.ts"
 import { Field } from "../../../components/field.tsx"
 import { Panel } from "../../../components/panel.tsx"
-import { PostCard } from "../../../components/posts/post-card.tsx"
-import { RuleText } from "../../../components/posts/rule-text.tsx"
+import { readEnvelopes } from "../../../components/rules/pasted-posts.ts"
+import type { Verdict } from "../../../components/rules/try-rule.ts"
+import { VerdictList, verdictKinds, type VerdictKind } from "../../../components/rules/verdict-list.tsx"
 import { EmptyState } from "../../../components/states.tsx"
-import { VirtualList } from "../../../components/lists/virtual-list.tsx"
 import { PastTester } from "./past-tester.tsx"
-import { readEnvelopes } from "./pasted-posts.ts"
 import styles from "./rule-tester.module.css"
-import type { FailedPart, Verdict } from "./try-rule.ts"
 import { useRate, useVerdicts } from "./use-verdicts.ts"
-
-const kinds = { all: "All", match: "Matching", miss: "Not matching" } as const
 
 /** The tester of the rule in the editor: on the newest posts and on pasted ones as it is typed, on the past at a click. */
 export function RuleTester({ value, isValid }: { readonly value: string; readonly isValid: boolean }): ReactNode {
@@ -44,13 +39,12 @@ function VerdictTester({
   readonly choice: ReactNode
 }): ReactNode {
   const [pasted, setPasted] = useState("")
-  const [kind, setKind] = useState<keyof typeof kinds>("all")
+  const [kind, setKind] = useState<VerdictKind>("all")
   const stored = useApi("posts", { query: { max_results: 100 } }, { enabled: source === "stored" })
   const read = useMemo(() => readEnvelopes(pasted), [pasted])
   const storedEnvelopes = stored.data?.data ?? noPosts
   const envelopes = source === "stored" ? storedEnvelopes : read.envelopes
   const { verdicts, error } = useVerdicts(value, envelopes, isValid)
-  const shown = (verdicts ?? []).filter((verdict) => kind === "all" || verdict.kind === kind)
   return (
     <Panel
       title="Test"
@@ -59,7 +53,7 @@ function VerdictTester({
       actions={
         <>
           {choice}
-          <Choice label="Verdicts to show" options={kinds} value={kind} onChange={setKind} />
+          <Choice label="Verdicts to show" options={verdictKinds} value={kind} onChange={setKind} />
         </>
       }
     >
@@ -82,45 +76,16 @@ function VerdictTester({
       ) : envelopes.length === 0 ? (
         <NoPosts isStored={source === "stored"} />
       ) : (
-        <VirtualList
-          label="Verdicts"
-          rows={shown}
-          rowKey={keyOf}
-          row={(verdict) => verdictRow(value, verdict)}
-          rowHeight={110}
-          height="640px"
-        />
+        <VerdictList value={value} verdicts={verdicts ?? noVerdicts} kind={kind} />
       )}
     </Panel>
   )
 }
 
 const noPosts: readonly Envelope[] = []
+const noVerdicts: readonly Verdict[] = []
 const sources = { stored: "Newest 100 posts", past: "Posts since a time", pasted: "Pasted posts" } as const
 type Source = keyof typeof sources
-const keyOf = ({ envelope }: Verdict): string => envelope.data.id
-
-function Choice<Value extends string>({
-  label,
-  options,
-  value,
-  onChange,
-}: {
-  readonly label: string
-  readonly options: Readonly<Record<Value, string>>
-  readonly value: Value
-  readonly onChange: (value: Value) => void
-}): ReactNode {
-  return (
-    <div className={styles["filters"]} role="group" aria-label={label}>
-      {(Object.keys(options) as Value[]).map((one) => (
-        <Button key={one} size="small" aria-pressed={one === value} onClick={() => onChange(one)}>
-          {options[one]}
-        </Button>
-      ))}
-    </div>
-  )
-}
 
 function Summary({
   value,
@@ -162,61 +127,6 @@ function Summary({
           </span>
         ))}
     </div>
-  )
-}
-
-function verdictRow(value: string, verdict: Verdict): ReactNode {
-  const isMatch = verdict.kind === "match"
-  return (
-    <div className={styles["verdict"]}>
-      <div>
-        <Badge tone={isMatch ? "good" : "neutral"}>{isMatch ? "matches" : "no match"}</Badge>
-      </div>
-      <div>
-        <PostCard envelope={verdict.envelope} spans={isMatch ? verdict.spans : []} />
-        {!isMatch && <WhyNot value={value} failed={verdict.failed} />}
-      </div>
-    </div>
-  )
-}
-
-/** The rule with its failed clauses underlined, and named below. */
-function WhyNot({ value, failed }: { readonly value: string; readonly failed: readonly FailedPart[] }): ReactNode {
-  const [missing, unwanted] = [failed.filter((one) => !one.isUnwanted), failed.filter((one) => one.isUnwanted)]
-  return (
-    <div className={styles["why"]}>
-      <p>
-        <RuleText value={value} failed={failed} />
-      </p>
-      <p className={styles["failed"]}>
-        {missing.length > 0 && (
-          <>
-            Missing: <Operators parts={missing} />
-            {unwanted.length > 0 && ". "}
-          </>
-        )}
-        {unwanted.length > 0 && (
-          <>
-            Excluded: <Operators parts={unwanted} />
-          </>
-        )}
-      </p>
-    </div>
-  )
-}
-
-function Operators({ parts }: { readonly parts: readonly FailedPart[] }): ReactNode {
-  const shown = parts.slice(0, 8)
-  return (
-    <>
-      {shown.map(({ operator, start }, index) => (
-        <span key={start}>
-          {index > 0 && ", "}
-          <code>{operator}</code>
-        </span>
-      ))}
-      {parts.length > shown.length && ` and ${parts.length - shown.length} more`}
-    </>
   )
 }
 

@@ -2,7 +2,7 @@ import type { Envelope, RuleTestedBody } from "@sluice/api"
 import { useQuery } from "@tanstack/react-query"
 import { useDeferredValue, useEffect, useMemo, useState } from "react"
 import { useSession } from "../../../api/session.ts"
-import { needsServer, tryRule, type Verdict } from "./try-rule.ts"
+import { needsServer, tryRule, type Verdict } from "../../../components/rules/try-rule.ts"
 
 /** Time from the last key to the request, in ms: an app may run one test at a time. */
 const settleMs = 600

@@ -15,7 +15,7 @@ import styles from "./attempts.module.css"
 import { Outcome } from "./outcome.tsx"
 import { RedeliveryButtons } from "./redelivery-buttons.tsx"
 import { useRedelivery } from "./use-redelivery.ts"
-import { useSelection } from "./use-selection.ts"
+import { useSelection } from "../../../components/lists/use-selection.ts"
 
 const refetchMs = 1_500
 

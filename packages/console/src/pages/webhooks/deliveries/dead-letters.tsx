@@ -19,7 +19,7 @@ import { AttemptDetails } from "./attempt-details.tsx"
 import { Outcome } from "./outcome.tsx"
 import { RedeliveryButtons } from "./redelivery-buttons.tsx"
 import { redeliveredText, redeliveryChanges } from "./use-redelivery.ts"
-import { useSelection } from "./use-selection.ts"
+import { useSelection } from "../../../components/lists/use-selection.ts"
 
 const refetchMs = 3_000
 const pageSize = 100

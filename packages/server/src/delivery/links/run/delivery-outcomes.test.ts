@@ -30,6 +30,14 @@ async function ended(count: number): Promise<void> {
   await breathe()
 }
 
+/** Waits until all matches up to a position are delivered. A save that waits for others to join it needs time, too. */
+async function allDelivered(position: number): Promise<void> {
+  await eventually(async () => (await clock.advance(1), running.harness.progress("100"))).toEqual({
+    position,
+    retries: [],
+  })
+}
+
 /** How long a match waits for its second attempt, to the step of 250 ms. */
 async function waitMs(): Promise<number> {
   const sentBefore = running.outbound.received.length
@@ -85,7 +93,7 @@ describe("Retry-After", () => {
     expect(running.receivedIds()).toEqual(sent)
     outbound.respondToAll(() => 200)
     await clock.advance(1_000)
-    await eventually(() => harness.progress("100")).toEqual({ position: 2, retries: [] })
+    await allDelivered(2)
     expect(running.receivedIds().toSorted()).toEqual(["1", "1", "2"])
   })
 
@@ -101,7 +109,7 @@ describe("Retry-After", () => {
     await clock.advance(1_000)
     await harness.store.markWebhookValid(webhook, 2)
     await clock.advance(1_000)
-    await eventually(() => harness.progress("100")).toEqual({ position: 1, retries: [] })
+    await allDelivered(1)
     expect(running.receivedIds()).toEqual(["1", "1"])
   })
 
@@ -117,7 +125,7 @@ describe("Retry-After", () => {
     expect(running.receivedIds()).toEqual(["1", "2"])
     outbound.respondToAll(() => 200)
     await clock.advance(1)
-    await eventually(() => harness.progress("100")).toEqual({ position: 2, retries: [] })
+    await allDelivered(2)
   })
 })
 
@@ -144,7 +152,7 @@ describe("410 Gone", () => {
 
     outbound.respondToAll(() => 200)
     await harness.store.markWebhookValid(webhook, 1)
-    await eventually(() => harness.progress("100")).toEqual({ position: 3, retries: [] })
+    await allDelivered(3)
     expect(running.receivedIds()).toEqual(["1", "1", "2", "3"])
   })
 
@@ -197,7 +205,7 @@ describe("410 Gone", () => {
     outbound.respondToAll(() => 200)
     await harness.store.markWebhookValid(webhook, 1)
     await clock.advance(1_000)
-    await eventually(() => harness.progress("100")).toEqual({ position: 3, retries: [] })
+    await allDelivered(3)
   })
 
   test("410 Gone that cannot be stored is retried on the schedule, and the failure is reported", async () => {
@@ -291,7 +299,7 @@ describe("a match that fails", () => {
     await eventually(() => running.receivedIds()).toEqual(["1", "2", "3", "1"])
     await breathe()
     outbound.respondToAll(() => 200)
-    await eventually(() => harness.progress("100")).toEqual({ position: 3, retries: [] })
+    await allDelivered(3)
     expect(running.receivedIds()).toEqual(["1", "2", "3", "1"])
   })
 
@@ -334,7 +342,7 @@ describe("a match that fails", () => {
     expect(await links.state(webhook)).toMatchObject({ down: false, delivered: 0 })
     outbound.respondToAll(() => 200)
     await clock.advance(60_000)
-    await eventually(() => harness.progress("100")).toEqual({ position: 4, retries: [] })
+    await allDelivered(4)
   })
 
   const ofEndpoint = attemptOutcomes.filter((outcome) => faultOf(outcome) === "endpoint" && outcome !== "gone")
@@ -405,7 +413,7 @@ describe("a damaged entry", () => {
     running.start({ clock, store: damaged(2) })
     await eventually(() => clock.sleepers).toBeGreaterThan(0)
     await clock.advance(1_000)
-    await eventually(() => harness.progress("100")).toEqual({ position: 3, retries: [] })
+    await allDelivered(3)
     expect(events.deadLettered).toEqual(["msg_100_2 damaged"])
     expect(running.receivedIds()).toEqual(["1", "2", "3"])
   })
@@ -467,7 +475,7 @@ describe("strict order", () => {
     await breathe()
     expect(running.receivedIds()).toEqual(["1", "2", "3"])
     await clock.advance(500)
-    await eventually(() => harness.progress("100")).toEqual({ position: 6, retries: [] })
+    await allDelivered(6)
     expect(running.receivedIds()).toEqual(["1", "2", "3", "1", "2", "4", "5", "6"])
   })
 

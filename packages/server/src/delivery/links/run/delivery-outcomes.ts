@@ -62,8 +62,8 @@ export class DeliveryOutcomes {
     this.#deps.events.endpointStateChanged({ webhookId, isDown })
   }
 
-  /** The endpoint has passed a challenge: all retries are due at once. */
-  noteValidated(): void {
+  /** The endpoint has passed a challenge, or the link is resumed: all retries are due at once, through one slot at first. */
+  noteReopened(): void {
     const { webhookId, memory, pending } = this.#link
     const { breaker } = memory.endpoint
     if (breaker.isDown) this.#deps.events.endpointStateChanged({ webhookId, isDown: false })

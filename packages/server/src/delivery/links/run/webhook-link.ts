@@ -17,7 +17,7 @@
  *   (in strict order the oldest one),
  * - the endpoint asked for time by a 429 or 503 with `Retry-After`. Until then nothing is sent at all,
  * - the rate is reached (`delivery-rate.ts`),
- * - the webhook is invalid. Attempts in flight end; nothing else happens until it is valid.
+ * - the webhook is invalid, or the link is paused. Attempts in flight end; nothing else happens until that is over.
  *
  * `delivery-outcomes.ts` says what the end of an attempt means for all this.
  */
@@ -178,7 +178,7 @@ export class WebhookLink implements ProgressSource {
     try {
       this.#sender.update(link)
       this.#endpoint.breaker.isOrdered = this.#isOrdered()
-      if (link.valid && !before.valid) this.#outcomes.noteValidated()
+      if (mayDeliver(link) && !mayDeliver(before)) this.#outcomes.noteReopened()
       if (link.position > this.#cursor.position) {
         this.#reader.skipTo(link.position)
         this.#cursor.skipTo(link.position)
@@ -214,7 +214,7 @@ export class WebhookLink implements ProgressSource {
 
   /** Number of entries to read at a time, and to keep of those that were read. */
   #entriesMax(): number {
-    if (!this.#link.valid) return 0
+    if (!mayDeliver(this.#link)) return 0
     return this.#endpoint.breaker.isSilent ? 1 : batchMax
   }
 
@@ -241,7 +241,7 @@ export class WebhookLink implements ProgressSource {
   }
 
   #hasFreeSlot(): boolean {
-    if (this.#ending.signal.aborted || !this.#link.valid || this.#isInvalidating) return false
+    if (this.#ending.signal.aborted || !mayDeliver(this.#link) || this.#isInvalidating) return false
     this.#wasWithoutLease = this.#deps.leases.ofLink(this.#link.id) !== this.#lease
     if (this.#wasWithoutLease) return false
     return this.#slotsTaken < this.#schedule.slots && this.#inFlight < this.#schedule.inFlightMax
@@ -379,11 +379,17 @@ export function shapeOf({ query }: Pick<LinkToDeliver, "query">): PostShape {
   return shapeFor(selectionOfQuery(query))
 }
 
+/** Whether matches may be sent over a link at all. */
+function mayDeliver({ valid, pausedAtMs }: LinkToDeliver): boolean {
+  return valid && pausedAtMs === undefined
+}
+
 function isUnchanged(a: LinkToDeliver, b: LinkToDeliver): boolean {
   return (
     a.valid === b.valid &&
     a.url === b.url &&
     a.isOrdered === b.isOrdered &&
+    a.pausedAtMs === b.pausedAtMs &&
     a.redeliveries === b.redeliveries &&
     hasSameKeys(a, b)
   )

@@ -512,6 +512,43 @@ const steps: readonly string[] = [
   -- Live connections are counted by endpoint.
   UPDATE stream_connections SET kind = 'filtered_stream' WHERE kind = 'live';
   `,
+  `
+  -- Sources of posts whose position is kept here; what they could not give; and records that are no posts.
+  CREATE TABLE sources (
+    name text PRIMARY KEY,
+    driver bigint NOT NULL,
+    position text,
+    saved_at_ms bigint,
+    is_paused boolean NOT NULL
+  ) WITH (fillfactor = 50);
+  CREATE TABLE source_gaps (
+    id text PRIMARY KEY,
+    source text NOT NULL,
+    from_ms bigint,
+    to_ms bigint,
+    reason text NOT NULL,
+    noted_at_ms bigint NOT NULL
+  );
+  CREATE TABLE source_dead_letters (
+    id text PRIMARY KEY,
+    source text NOT NULL,
+    at_ms bigint NOT NULL,
+    title text NOT NULL,
+    detail text NOT NULL,
+    bytes bigint NOT NULL,
+    record bytea NOT NULL
+  );
+  CREATE INDEX source_dead_letters_of_source ON source_dead_letters (source, id);
+  CREATE INDEX source_dead_letter_bytes ON source_dead_letters (id, bytes);
+  -- Ids that do not follow from the names of their posts.
+  CREATE TABLE assigned_names (
+    name text PRIMARY KEY,
+    id bigint NOT NULL UNIQUE
+  );
+  `,
+  `
+  ALTER TABLE links ADD COLUMN paused_at_ms bigint;
+  `,
 ]
 
 /** Version of the store that this program writes. */

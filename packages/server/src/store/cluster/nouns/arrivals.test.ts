@@ -191,9 +191,9 @@ test("posts from before there was an order are in the order of their ids, before
         shown_posts, deletions, last_deletion, rewritten_posts, usage_days, usage_posts;
       DROP INDEX app_uses_by_end;
       DROP FUNCTION deleted_among, share_deletions, lock_deletions;
-      ALTER TABLE links DROP COLUMN withdrawn;
+      ALTER TABLE links DROP COLUMN withdrawn, DROP COLUMN paused_at_ms;
       ALTER TABLE apps DROP COLUMN limits;
-      DROP TABLE connection_history;
+      DROP TABLE connection_history, sources, source_gaps, source_dead_letters, assigned_names;
       ALTER TABLE stream_connections DROP COLUMN forced;
       ALTER TABLE tokens DROP COLUMN user_id;
       ALTER TABLE replays DROP COLUMN backfill_rules, DROP COLUMN searched_id, DROP COLUMN last_id;

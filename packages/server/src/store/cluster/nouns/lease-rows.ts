@@ -5,14 +5,15 @@
  * `r` is below the remainder. A process that starts gets its part when the others have given it back.
  */
 import type { LinkId } from "../../../model/ids.ts"
-import type { PeriodicTask } from "../../leases.ts"
+import type { PeriodicTask, SoleTask } from "../../leases.ts"
 import { StoreFailed } from "../../store-faults.ts"
 import type { WriteTransaction } from "../connection/database.ts"
 
 /** How long a process lives without a renewal. Ours: with the time between two, links move within 10 s of a death. */
 export const livesMs = 6_000
 
-const tasks: readonly PeriodicTask[] = ["retention", "challenges", "search index"]
+/** Tasks that every process can do. */
+const periodicTasks: readonly PeriodicTask[] = ["retention", "challenges", "search index"]
 
 /** The leases of a process after a renewal. */
 interface Held {
@@ -54,17 +55,17 @@ export async function refuseServed(transaction: WriteTransaction): Promise<void>
   )
 }
 
-/** Gives a process its share of the free links; nothing when it was found dead since its renewal. */
+/** Gives a process its share of the free links, and free tasks; nothing when it was found dead since its renewal. */
 export async function share(
   transaction: WriteTransaction,
   process: string,
-  movesBefore: string | undefined,
+  { sources, movesBefore }: { readonly sources: readonly string[]; readonly movesBefore: string | undefined },
 ): Promise<Held> {
   // The row stays until the end of the transaction: links of a process without a row would never be freed.
   const isKnown = await transaction.run("SELECT 1 FROM processes WHERE number = $1 FOR UPDATE", process)
   if (isKnown === 0) return { moves: undefined, links: new Map(), tasks: new Set(), surplus: 0 }
   await expireProcesses(transaction, process)
-  const heldTasks = await takeTasks(transaction, process)
+  const heldTasks = await takeTasks(transaction, process, sources)
   const moves = await movesOf(transaction)
   if (moves === movesBefore) return { moves, tasks: heldTasks, surplus: 0 }
   const { rank, processes, total, mine } = await shareOf(transaction, process)
@@ -150,8 +151,13 @@ async function countMove(transaction: WriteTransaction): Promise<void> {
   await transaction.run("UPDATE lease_moves SET moves = moves + 1")
 }
 
-/** Takes the free tasks, and returns all that the process has. */
-async function takeTasks(transaction: WriteTransaction, process: string): Promise<ReadonlySet<string>> {
+/** Takes the free tasks, those of these sources included, and returns all that the process has. */
+async function takeTasks(
+  transaction: WriteTransaction,
+  process: string,
+  sources: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const tasks: readonly SoleTask[] = [...periodicTasks, ...sources.map((name) => `source ${name}` as const)]
   const rows = await transaction.rows<{ task: string; mine: boolean }>(
     "SELECT task, process = $1 AS mine FROM task_leases WHERE process IS NOT NULL",
     process,

@@ -16,7 +16,7 @@ const linksAtOnce = 2_000
 
 const selectOfApp = `SELECT ${columnsAs("links", linkColumns)} FROM links WHERE links.app_id = $1`
 
-const selectToDeliver = `SELECT ${columnsAs("links", linkColumns)}, ${columnsAs("links", "position, redeliveries")},
+const selectToDeliver = `SELECT ${columnsAs("links", linkColumns)}, ${columnsAs("links", "position, redeliveries, paused_at_ms")},
     links.ordered AS "isOrdered", webhooks.url, webhooks.valid, apps.consumer_secret AS "consumerSecretSealed",
     ${keyColumns}, ${epochsOfLog("links.app_id")}
   FROM links JOIN webhooks ON webhooks.id = links.webhook_id JOIN apps ON apps.id = links.app_id
@@ -103,6 +103,15 @@ export function createLinkWrites(database: ClusterDatabase): LinkWrites {
       database.runControl(
         "UPDATE links SET ordered = $1 WHERE app_id = $2 AND webhook_id = $3",
         isOrdered,
+        appId,
+        webhookId,
+      ),
+
+    setLinkPaused: (appId, webhookId, pausedAtMs) =>
+      database.runControl(
+        `UPDATE links SET paused_at_ms = CASE WHEN $1::bigint IS NOT NULL THEN coalesce(paused_at_ms, $1::bigint) END
+         WHERE app_id = $2 AND webhook_id = $3`,
+        pausedAtMs ?? null,
         appId,
         webhookId,
       ),

@@ -163,29 +163,36 @@ export function createAppend(database: ClusterDatabase): MatchLogWrites {
   return {
     async append(batch, atMs) {
       if (batch.length === 0) return []
-      const accepted = await database.write(async (transaction) => {
-        const newIds = new Set(
-          await insertPosts(
-            transaction,
-            batch.map(({ post }) => post),
-          ),
-        )
-        const newPosts = newIds.size
-        // When a batch has a post several times, only the first is new.
-        const isNew = batch.map(({ post }) => newIds.delete(post.id))
-        await logMatches(
-          transaction,
-          batch.filter((_, index) => isNew[index]),
-          atMs,
-        )
-        if (newPosts > 0) await addToTotals(transaction, "posts_accepted", newPosts)
-        crashPoint("before-commit")
-        return isNew
-      })
+      const accepted = await database.write((transaction) => appendWithin(transaction, batch, atMs))
       crashPoint("after-commit")
       return accepted
     },
   }
+}
+
+/** The append within a transaction, for those who write more in it. */
+export async function appendWithin(
+  transaction: WriteTransaction,
+  batch: readonly MatchedPost[],
+  atMs: number,
+): Promise<readonly boolean[]> {
+  const newIds = new Set(
+    await insertPosts(
+      transaction,
+      batch.map(({ post }) => post),
+    ),
+  )
+  const newPosts = newIds.size
+  // When a batch has a post several times, only the first is new.
+  const isNew = batch.map(({ post }) => newIds.delete(post.id))
+  await logMatches(
+    transaction,
+    batch.filter((_, index) => isNew[index]),
+    atMs,
+  )
+  if (newPosts > 0) await addToTotals(transaction, "posts_accepted", newPosts)
+  crashPoint("before-commit")
+  return isNew
 }
 
 /** Numbers the matches of posts, in the order of the posts, and appends them to the logs of their apps. */

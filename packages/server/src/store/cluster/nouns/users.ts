@@ -1,6 +1,5 @@
 /** Users as they came last with posts. */
 import type { PostId, UserId } from "../../../model/ids.ts"
-import type { AcceptedPost } from "../../../model/post.ts"
 import { saveChains } from "./edits.ts"
 import { takeShown } from "./deletions.ts"
 import { idEdgeOf } from "../../id-bounds.ts"
@@ -11,6 +10,7 @@ import {
   type SeenUser,
   type StoredSight,
   type UserRow,
+  type UserBearer,
 } from "../../ledger/user-changes.ts"
 import type { FoundUser, UserReads, UserWrites } from "../../port/user-store.ts"
 import { columnsOf } from "../../rows/record.ts"
@@ -70,7 +70,7 @@ export function createUserReads(queries: Queries): UserReads {
 }
 
 /** Changes what is kept of users to what came with new posts. */
-export async function saveUsers(transaction: WriteTransaction, posts: Iterable<AcceptedPost>): Promise<void> {
+export async function saveUsers(transaction: WriteTransaction, posts: Iterable<UserBearer>): Promise<void> {
   const seen = newestUsers(posts)
   if (seen.size === 0) return
   // Most are as they are stored, so this is all that a batch costs, and it locks no row.

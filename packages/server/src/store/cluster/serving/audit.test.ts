@@ -31,6 +31,7 @@ test("an audit names missing rows and wrong counts, and reports nothing of an in
   await database.run("DROP TABLE attempts")
   await database.run("INSERT INTO shown_posts VALUES (77, 78, false), (3, 78, false)")
   await database.run("INSERT INTO deletions VALUES (1, 'post', 78, NULL, 1, false), (2, 'post', 3, NULL, 1, false)")
+  await database.run("INSERT INTO assigned_names VALUES ('https://example.com/1', 3), ('https://example.com/2', 99)")
   expect((await auditOf(settings)).damage).toEqual([
     "schema: table attempts is not as it was made",
     "matches: match 4 of app 100 is of post 4, which is not there",
@@ -43,6 +44,7 @@ test("an audit names missing rows and wrong counts, and reports nothing of an in
     "deletions: post 3 is deleted, and is there",
     "deletions: post 78 is deleted, and post 3 shows it",
     "deletions: post 78 is deleted, and post 77 shows it",
+    "assigned_names: https://example.com/1 names post 3, which has another name",
     "match_logs: the log of app 100 runs from 1 to 4, and has 2 entries",
   ])
 

@@ -1,5 +1,7 @@
 /** The audit of everything that is stored: whether it is what was put in, and whether the counts agree. */
 import type { AppId, LinkId, MatchSeq, PostId } from "../../../model/ids.ts"
+import type { AssignedName } from "../../../model/source.ts"
+import { nameIn } from "../../ledger/foreign-names.ts"
 import {
   auditSql,
   damageMax,
@@ -79,7 +81,30 @@ const checks: readonly (readonly [name: string, find: (queries: Queries) => Prom
   ["shown_posts", (queries) => foundBy(queries, auditSql.showingOfNone, faultOf.showingOfNone)],
   ["deletions", (queries) => foundBy(queries, auditSql.storedDeleted, faultOf.storedDeleted)],
   ["deletions", (queries) => foundBy(queries, auditSql.shownDeleted, faultOf.shownDeleted)],
+  ["assigned_names", namesOfOthers],
 ]
+
+/** Names that are read at once. Ours. */
+const namesAtOnce = 1_000
+
+/** A post that is gone may keep its name: it is deleted, and its name is remembered. */
+async function namesOfOthers(queries: Queries): Promise<readonly string[]> {
+  const found: string[] = []
+  let after: string | undefined = ""
+  while (after !== undefined && found.length < damageMax) {
+    // PostgreSQL looks for the name as JSON writes it; the few envelopes that write it otherwise are parsed here.
+    const rows: readonly (AssignedName & { readonly envelope: string })[] = await queries.rows(
+      `SELECT ${columnsAs("assigned_names", "name, id")}, envelope FROM assigned_names
+       JOIN posts ON posts.id = assigned_names.id
+       WHERE name > $1 AND position('"source_uri":' || to_json(name)::text IN envelope) = 0 ORDER BY name LIMIT $2`,
+      after,
+      namesAtOnce,
+    )
+    found.push(...rows.filter(({ name, envelope }) => nameIn(envelope) !== name).map(faultOf.nameOfOther))
+    after = rows.length < namesAtOnce ? undefined : rows.at(-1)?.name
+  }
+  return found.slice(0, damageMax)
+}
 
 async function foundBy<Row extends object>(
   queries: Queries,
@@ -98,6 +123,7 @@ const tables = [
     " ",
   ),
   ..."search_indexes search_partitions shown_posts deletions last_deletion rewritten_posts".split(" "),
+  ..."sources source_gaps source_dead_letters assigned_names".split(" "),
 ]
 
 async function missingTables(queries: Queries): Promise<readonly string[]> {

@@ -17,7 +17,7 @@
 import type { LinkId } from "../../../model/ids.ts"
 import type { Clock } from "../../../runtime/clock.ts"
 import { ChangeListeners } from "../../change-listeners.ts"
-import type { Leases, LinkLease, PeriodicTask } from "../../leases.ts"
+import type { Leases, LinkLease, SoleTask } from "../../leases.ts"
 import type { Store } from "../../store.ts"
 import type { ClusterDatabase } from "../connection/database.ts"
 import { freeLinks, leaveShares, livesMs, renewProcess, share } from "../nouns/lease-rows.ts"
@@ -36,6 +36,8 @@ interface LeasesDeps {
   readonly database: ClusterDatabase
   readonly store: Pick<Store, "onChange">
   readonly clock: Clock
+  /** Names of the sources that this process can drive. */
+  readonly sources?: readonly string[] | undefined
   /** Called when a renewal fails. */
   readonly failed: (error: unknown) => void
 }
@@ -87,7 +89,7 @@ export class ClusterLeases implements Leases, AsyncDisposable {
     return (id) => (this.ofLink(id) === links.get(id) ? links.get(id) : undefined)
   }
 
-  has(task: PeriodicTask): boolean {
+  has(task: SoleTask): boolean {
     return this.#holds && this.#tasks.has(task)
   }
 
@@ -161,14 +163,16 @@ export class ClusterLeases implements Leases, AsyncDisposable {
   }
 
   async #renew(): Promise<void> {
-    const { database, clock } = this.#deps
+    const { database, clock, sources = [] } = this.#deps
     const sentMs = clock.monotonicMs()
     const process = await database.write((transaction) => renewProcess(transaction, this.#process))
     const wasLate = !this.#holds
     this.#holdsUntilMs = sentMs + livesMs - marginMs
     if (process !== this.#process) this.#beginAs(process)
     else if (wasLate) this.#listeners.announce()
-    const held = await database.write((transaction) => share(transaction, process, this.#moves))
+    const held = await database.write((transaction) =>
+      share(transaction, process, { sources, movesBefore: this.#moves }),
+    )
     const hasNewTasks = !isSameSet(held.tasks, this.#tasks)
     this.#moves = held.moves
     this.#tasks = held.tasks

@@ -16,6 +16,7 @@ import { createPostReads } from "../nouns/posts.ts"
 import { createRetryReads } from "../nouns/progress.ts"
 import { createReplayReads } from "../nouns/replays.ts"
 import { createGapReads } from "../nouns/retention.ts"
+import { createSourceReads } from "../nouns/sources.ts"
 import { createSessionReads } from "../nouns/sessions.ts"
 import { createRuleReads } from "../nouns/rules.ts"
 import { createUsageReads } from "../nouns/usage.ts"
@@ -43,6 +44,7 @@ export function createReads(queries: Queries): StoreReads {
     ...createDeletionReads(queries),
     ...createUserReads(queries),
     ...createUsageReads(queries),
+    ...createSourceReads(queries),
     ...createKnownTimeReads(queries),
     // PostgreSQL checks its pages itself, so no row is found damaged here.
     damagedRecords: async () => [],

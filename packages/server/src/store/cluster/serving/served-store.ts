@@ -104,7 +104,7 @@ export const opener: StoreOpener = {
 /** Opens the store for a server. Throws `StoreFailed` for a PostgreSQL that may lose what it has acknowledged. */
 export async function serve(
   given: ClusterSettings,
-  { report, warn, crashPoint, rounds }: ServeSettings,
+  { report, warn, crashPoint, rounds, sources }: ServeSettings,
 ): Promise<ServedStore> {
   await using opening = new AsyncDisposableStack()
   const settings = { ...given, identity: await prepareDatabase(given, warn) }
@@ -132,7 +132,7 @@ export async function serve(
     // A server that one connection has lost is lost for all, and the others would wait for much longer.
     if (isServerLost(error)) reconnect()
   }
-  const leases = opening.use(await ClusterLeases.begin({ database: leaseDatabase, store, clock, failed }))
+  const leases = opening.use(await ClusterLeases.begin({ database: leaseDatabase, store, clock, sources, failed }))
   const sharedLimits = opening.use(
     new ClusterLimits({
       database: store.database,

@@ -14,6 +14,7 @@ import { createProgressWrites } from "../nouns/progress.ts"
 import { createRedeliveryWrites } from "../nouns/redeliveries.ts"
 import { createReplayWrites } from "../nouns/replays.ts"
 import { createRetentionWrites } from "../nouns/retention.ts"
+import { createSourceWrites } from "../nouns/sources.ts"
 import { createRuleWrites } from "../nouns/rules.ts"
 import { createSessionWrites } from "../nouns/sessions.ts"
 import { createUsageWrites } from "../nouns/usage.ts"
@@ -42,6 +43,7 @@ export function createWrites(database: ClusterDatabase, context: WriteContext): 
     ...createDeletionWrites(database),
     ...createUserWrites(database, context),
     ...createUsageWrites(database),
+    ...createSourceWrites(database),
     ...createEpochWrites(database),
     ...createRetentionWrites(database, context),
     ...createKnownTimeWrites(database),

@@ -53,7 +53,7 @@ const checkedTables = {
     name: "'webhook ' || webhooks.id || ' of app ' || webhooks.app_id",
   },
   links: {
-    columns: "id, app_id, webhook_id, created_at_ms, query, first_position, ordered",
+    columns: "id, app_id, webhook_id, created_at_ms, query, first_position, ordered, paused_at_ms",
     name: "'the link to webhook ' || links.webhook_id || ' of app ' || links.app_id",
   },
   retries: {
@@ -93,6 +93,15 @@ const checkedTables = {
     columns: "kind, id, author_id, at_ms",
     name: "'the deletion of ' || deletions.kind || ' ' || deletions.id",
   },
+  sources: {
+    columns: "name, driver, position, saved_at_ms, is_paused",
+    name: "'source ' || sources.name",
+  },
+  source_gaps: {
+    columns: "id, source, from_ms, to_ms, reason, noted_at_ms",
+    name: "'a gap of source ' || source_gaps.source",
+  },
+  assigned_names: { columns: "name, id", name: "'the id of ' || assigned_names.name" },
   given_ids: { columns: "one, last_id", name: "'the last id that was given'" },
 } as const satisfies Readonly<Record<string, CheckedTable>>
 

@@ -163,6 +163,7 @@ test("outcomes of a store from before their renaming have their present names, a
       DROP TABLE rule_matches;
       DROP TABLE ended_sessions;
       DROP TABLE connection_history;
+      DROP TABLE sources; DROP TABLE source_gaps; DROP TABLE source_dead_letters; DROP TABLE assigned_names;
       DROP TABLE known_time;
       DROP TABLE log_epochs;
       DROP INDEX posts_by_arrival;
@@ -174,6 +175,8 @@ test("outcomes of a store from before their renaming have their present names, a
       DROP TABLE shown_posts;
       DROP TABLE deletions; DROP TABLE erasures; DROP TABLE rewritten_posts;
       ALTER TABLE links DROP COLUMN withdrawn;
+      ALTER TABLE links DROP COLUMN paused_at_ms;
+      UPDATE links SET checksum = row_checksum(id, app_id, webhook_id, created_at_ms, query, first_position, ordered);
       ALTER TABLE tokens DROP COLUMN user_id;
       UPDATE tokens SET checksum = row_checksum(hash, kind, app_id, created_at_ms);
       DROP TABLE backfill_matches;

@@ -488,6 +488,49 @@ const steps: readonly string[] = [
   CREATE INDEX connection_history_of_app ON connection_history (app_id, id);
   CREATE INDEX connection_history_ended ON connection_history (disconnected_at_ms);
   `,
+  `
+  -- Sources of posts whose position is kept here; what they could not give; and records that are no posts.
+  CREATE TABLE sources (
+    name TEXT PRIMARY KEY,
+    driver INTEGER NOT NULL,
+    position TEXT,
+    saved_at_ms INTEGER,
+    is_paused INTEGER NOT NULL,
+    checksum INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE source_gaps (
+    id TEXT PRIMARY KEY,
+    source TEXT NOT NULL,
+    from_ms INTEGER,
+    to_ms INTEGER,
+    reason TEXT NOT NULL,
+    noted_at_ms INTEGER NOT NULL,
+    checksum INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE source_dead_letters (
+    id TEXT PRIMARY KEY,
+    source TEXT NOT NULL,
+    at_ms INTEGER NOT NULL,
+    title TEXT NOT NULL,
+    detail TEXT NOT NULL,
+    bytes INTEGER NOT NULL,
+    record BLOB NOT NULL
+  ) STRICT;
+  CREATE INDEX source_dead_letters_of_source ON source_dead_letters (source, id);
+  CREATE INDEX source_dead_letter_bytes ON source_dead_letters (id, bytes);
+  -- Ids that do not follow from the names of their posts.
+  CREATE TABLE assigned_names (
+    name TEXT PRIMARY KEY,
+    id INTEGER NOT NULL UNIQUE,
+    checksum INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  `,
+  `
+  ALTER TABLE links ADD COLUMN paused_at_ms INTEGER;
+  UPDATE links SET checksum =
+    row_checksum(id, app_id, webhook_id, created_at_ms, query, first_position, ordered, paused_at_ms)
+    WHERE checksum IS row_checksum(id, app_id, webhook_id, created_at_ms, query, first_position, ordered);
+  `,
 ]
 
 /**
@@ -527,7 +570,7 @@ export const storeVersion = steps.length
 /** Takes the steps that are missing. Throws when the store was made by a newer program. */
 export function migrate(db: DatabaseSync): void {
   defineChecksums(db)
-  while (takeStep(db));
+  while (takeSteps(db));
 }
 
 /** The checksums as functions of SQL, for steps that add them to what is there. Ids come as text. */
@@ -543,8 +586,11 @@ function defineChecksums(db: DatabaseSync): void {
   )
 }
 
-/** Takes the next step, if there is one. The version is read under the lock: another process may be migrating too. */
-function takeStep(db: DatabaseSync): boolean {
+/**
+ * Takes the next step, if there is one; in a new store all of them, which have nothing to change there. The version is read
+ * under the lock: another process may be migrating too.
+ */
+function takeSteps(db: DatabaseSync): boolean {
   db.exec("BEGIN IMMEDIATE")
   try {
     const { user_version: taken } = db.prepare("PRAGMA user_version").get() as { user_version: number }
@@ -554,13 +600,14 @@ function takeStep(db: DatabaseSync): boolean {
           "It was made by a newer Sluice: use that one, or another data directory.",
       )
     }
-    const step = steps[taken]
-    if (step !== undefined) {
-      db.exec(`${step}; PRAGMA user_version = ${taken + 1}`)
+    const next = taken === 0 ? steps : steps.slice(taken, taken + 1)
+    for (const step of next) db.exec(step)
+    if (next.length > 0) {
+      db.exec(`PRAGMA user_version = ${taken + next.length}`)
       crashPoint("in-migration")
     }
     db.exec("COMMIT")
-    return step !== undefined
+    return next.length > 0
   } catch (error) {
     // A full or failing disk may have ended it already.
     if (db.isTransaction) db.exec("ROLLBACK")

@@ -1,4 +1,4 @@
-import type { DatabaseSync, SQLInputValue, SQLOutputValue } from "node:sqlite"
+import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from "node:sqlite"
 import { modelColumns } from "../../rows/model-columns.ts"
 import { storeFault, withStoreFaults } from "./sqlite-faults.ts"
 
@@ -16,31 +16,41 @@ export interface Statement<Row> {
 }
 
 /**
- * Prepares a statement. Columns that hold ids are read as text (`CAST (id AS TEXT)`), since a snowflake does not
+ * A statement, which is compiled when it is first used: SQL that is wrong throws then. Columns that hold ids are read as text (`CAST (id AS TEXT)`), since a snowflake does not
  * fit a double; values of ids are bound as `BigInt`. A number that fits no double is damage: it is rounded, so
  * that the other rows can be read, and the comparison of checksums finds it.
  */
 export function prepare<Row>(db: DatabaseSync, sql: string): Statement<Row> {
-  const statement = db.prepare(sql)
+  let prepared: StatementSync | undefined
+  let preparedWithBigInts: StatementSync | undefined
+  // A store has hundreds of statements, and most processes use few of them: each is compiled when it is first used.
+  const statement = (): StatementSync => (prepared ??= db.prepare(sql))
   // Apart from the reads: `run` also returns the last row id, and throws when a double cannot hold it.
-  const withBigInts = db.prepare(sql)
-  withBigInts.setReadBigInts(true)
+  const withBigInts = (): StatementSync => {
+    if (preparedWithBigInts !== undefined) return preparedWithBigInts
+    const made = db.prepare(sql)
+    made.setReadBigInts(true)
+    return (preparedWithBigInts = made)
+  }
   return {
     all: (...values) =>
       reading(
-        () => statement.all(...values) as unknown as readonly Row[],
-        () => withBigInts.all(...values).map((row) => rounded<Row>(row)),
+        () => statement().all(...values) as unknown as readonly Row[],
+        () =>
+          withBigInts()
+            .all(...values)
+            .map((row) => rounded<Row>(row)),
       ),
     *iterate(...values) {
       let come = 0
       try {
-        for (const row of statement.iterate(...values)) {
+        for (const row of statement().iterate(...values)) {
           yield row as unknown as Row
           come += 1
         }
       } catch (error) {
         if (!isBeyondDouble(error)) throw storeFault(error)
-        for (const row of withBigInts.iterate(...values)) {
+        for (const row of withBigInts().iterate(...values)) {
           if (come === 0) yield rounded<Row>(row)
           else come -= 1
         }
@@ -48,13 +58,13 @@ export function prepare<Row>(db: DatabaseSync, sql: string): Statement<Row> {
     },
     get: (...values) =>
       reading(
-        () => statement.get(...values) as unknown as Row | undefined,
+        () => statement().get(...values) as unknown as Row | undefined,
         () => {
-          const row = withBigInts.get(...values)
+          const row = withBigInts().get(...values)
           return row && rounded<Row>(row)
         },
       ),
-    run: (...values) => withStoreFaults(() => Number(withBigInts.run(...values).changes)),
+    run: (...values) => withStoreFaults(() => Number(withBigInts().run(...values).changes)),
   }
 }
 

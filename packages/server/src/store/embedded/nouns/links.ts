@@ -36,7 +36,7 @@ export function createLinkReads(db: DatabaseSync, { damaged, turns }: ReadContex
   const ofWebhook = prepare<LinkRow>(db, `${select} AND links.webhook_id = ?`)
   const tallies = prepareTallies(db, "WHERE links.id = ?")
   const selectToDeliver = (where: string): string =>
-    `SELECT ${checkedColumns}, url, valid, position, ordered AS isOrdered, redeliveries,
+    `SELECT ${checkedColumns}, url, valid, position, ordered AS isOrdered, paused_at_ms AS pausedAtMs, redeliveries,
        consumer_secret AS consumerSecretSealed, ${keyColumns}, ${damageOf("webhooks")} AS webhookDamage,
        ${damageOf("apps")} AS appDamage, ${epochsDamageOf("links.app_id")} AS epochsDamage,
        ${epochsOfLog("links.app_id")} AS epochs
@@ -108,13 +108,18 @@ export function createLinkWrites(db: DatabaseSync, { announceControl }: WriteCon
   const insert = prepare(
     db,
     `INSERT INTO links (id, app_id, webhook_id, created_at_ms, query, position, first_position, checksum)
-     SELECT ?1, ?2, ?3, ?4, ?5, head, head, row_checksum(?1, ?2, ?3, ?4, ?5, head, 0)
+     SELECT ?1, ?2, ?3, ?4, ?5, head, head, row_checksum(?1, ?2, ?3, ?4, ?5, head, 0, NULL)
      FROM (SELECT coalesce((SELECT head FROM match_logs WHERE app_id = ?2), 0) AS head)`,
   )
   const remove = prepare(db, "DELETE FROM links WHERE app_id = ? AND webhook_id = ?")
   const setOrdered = prepare(
     db,
     `UPDATE links SET ${settingChecked("links", { ordered: "?1" })} WHERE app_id = ?2 AND webhook_id = ?3`,
+  )
+  const pausedAtMs = "iif(?1 IS NULL, NULL, coalesce(paused_at_ms, ?1))"
+  const setPaused = prepare(
+    db,
+    `UPDATE links SET ${settingChecked("links", { paused_at_ms: pausedAtMs })} WHERE app_id = ?2 AND webhook_id = ?3`,
   )
   const noteIds = prepareNoteIds(db)
   const recheckSpared = prepareRecheckSpared(db)
@@ -136,6 +141,10 @@ export function createLinkWrites(db: DatabaseSync, { announceControl }: WriteCon
 
     setLinkOrdered(appId, webhookId, isOrdered) {
       return announceControl(setOrdered.run(isOrdered ? 1 : 0, BigInt(appId), BigInt(webhookId)) === 1)
+    },
+
+    setLinkPaused(appId, webhookId, atMs) {
+      return announceControl(setPaused.run(atMs ?? null, BigInt(appId), BigInt(webhookId)) === 1)
     },
   }
 }

@@ -85,7 +85,15 @@ export function preparePositionAt(db: DatabaseSync): (appId: AppId, atMs: number
 }
 
 /** The append of posts with their matches. */
-export function createAppend(db: DatabaseSync, { announce, followed }: WriteContext): SyncWrites<MatchLogWrites> {
+export function createAppend(db: DatabaseSync, context: WriteContext): SyncWrites<MatchLogWrites> {
+  return { append: prepareAppend(db, context) }
+}
+
+/** Prepares the append, for those who write more in the same transaction. */
+export function prepareAppend(
+  db: DatabaseSync,
+  { announce, followed }: Pick<WriteContext, "announce" | "followed">,
+): SyncWrites<MatchLogWrites>["append"] {
   const insertPosts = prepareInsertPosts(db)
   const countPosts = prepare(db, "UPDATE totals SET posts_accepted = posts_accepted + ?")
   const headOf = prepare<{ head: number }>(db, "SELECT head FROM match_logs WHERE app_id = ?")
@@ -97,30 +105,28 @@ export function createAppend(db: DatabaseSync, { announce, followed }: WriteCont
     db,
     "INSERT INTO matches (app_id, seq, post_id, at_ms, rules, checksum) VALUES (?, ?, ?, ?, ?, ?)",
   )
-  return {
-    append(batch, atMs) {
-      const heads = new Map<AppId, number>()
-      const notes = new AppendedNotes(followed)
-      const stored = insertPosts(batch.map(({ post }) => post))
-      for (const [index, { matches }] of batch.entries()) {
-        const post = stored[index]
-        if (post === undefined) continue
-        for (const { appId, ...matched } of matches) {
-          const app = BigInt(appId)
-          const seq = (heads.get(appId) ?? headOf.get(app)?.head ?? 0) + 1
-          heads.set(appId, seq)
-          const rules = storedRules(matched)
-          const checksum = matchChecksum(appId, { seq, postId: post.id, atMs, rules })
-          insertMatch.run(app, seq, BigInt(post.id), atMs, rules, checksum)
-          notes.add({ appId, seq: seq as MatchSeq, atMs, rules }, post)
-        }
+  return (batch, atMs) => {
+    const heads = new Map<AppId, number>()
+    const notes = new AppendedNotes(followed)
+    const stored = insertPosts(batch.map(({ post }) => post))
+    for (const [index, { matches }] of batch.entries()) {
+      const post = stored[index]
+      if (post === undefined) continue
+      for (const { appId, ...matched } of matches) {
+        const app = BigInt(appId)
+        const seq = (heads.get(appId) ?? headOf.get(app)?.head ?? 0) + 1
+        heads.set(appId, seq)
+        const rules = storedRules(matched)
+        const checksum = matchChecksum(appId, { seq, postId: post.id, atMs, rules })
+        insertMatch.run(app, seq, BigInt(post.id), atMs, rules, checksum)
+        notes.add({ appId, seq: seq as MatchSeq, atMs, rules }, post)
       }
-      const isNew = stored.map((post) => post !== undefined)
-      const newPosts = isNew.filter(Boolean).length
-      if (newPosts > 0) countPosts.run(newPosts)
-      for (const [appId, head] of heads) saveHead.run(BigInt(appId), head)
-      if (heads.size > 0 || newPosts > 0) announce({ kind: "matches", appIds: [...heads.keys()], ...notes.appended })
-      return isNew
-    },
+    }
+    const isNew = stored.map((post) => post !== undefined)
+    const newPosts = isNew.filter(Boolean).length
+    if (newPosts > 0) countPosts.run(newPosts)
+    for (const [appId, head] of heads) saveHead.run(BigInt(appId), head)
+    if (heads.size > 0 || newPosts > 0) announce({ kind: "matches", appIds: [...heads.keys()], ...notes.appended })
+    return isNew
   }
 }

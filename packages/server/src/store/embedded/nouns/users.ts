@@ -1,9 +1,8 @@
 /** Users as they came last with posts. */
 import type { DatabaseSync } from "node:sqlite"
 import { compareIds, type PostId, type UserId } from "../../../model/ids.ts"
-import type { AcceptedPost } from "../../../model/post.ts"
 import { idEdgeOf } from "../../id-bounds.ts"
-import { newestUsers, usersToWrite, wordChanges, type StoredSight } from "../../ledger/user-changes.ts"
+import { newestUsers, usersToWrite, wordChanges, type StoredSight, type UserBearer } from "../../ledger/user-changes.ts"
 import type { FoundUser, UserReads, UserWrites } from "../../port/user-store.ts"
 import { foundUser, prefixEnd, wordsScanOf, type UserObjectRow, type WordRow } from "../../rows/user.ts"
 import { insertChecked, isWhole } from "../connection/checked-rows.ts"
@@ -69,7 +68,7 @@ const isOwner = `NOT EXISTS (
     AND (later.seen_at_ms, later.id) > (user_objects.seen_at_ms, user_objects.id))`
 
 /** Prepares the change of what is kept of users to what came with new posts. */
-export function prepareSaveUsers(db: DatabaseSync): (posts: Iterable<AcceptedPost>) => void {
+export function prepareSaveUsers(db: DatabaseSync): (posts: Iterable<UserBearer>) => void {
   const sights = prepare<StoredSight>(
     db,
     `SELECT ${columnsAs("user_objects", "id, seen_at_ms, fingerprint")}

@@ -1,6 +1,8 @@
 /** The audit of everything that is stored: whether it is what was put in, and whether the counts agree. */
 import type { DatabaseSync } from "node:sqlite"
 import type { AppId, LinkId, MatchSeq, PostId } from "../../../model/ids.ts"
+import type { AssignedName } from "../../../model/source.ts"
+import { nameIn } from "../../ledger/foreign-names.ts"
 import {
   auditSql,
   damageMax,
@@ -83,6 +85,7 @@ const checks: readonly (readonly [name: string, find: (db: DatabaseSync) => Iter
   ["shown_posts", (db) => foundBy(db, auditSql.showingOfNone, faultOf.showingOfNone)],
   ["deletions", (db) => foundBy(db, auditSql.storedDeleted, faultOf.storedDeleted)],
   ["deletions", (db) => foundBy(db, auditSql.shownDeleted, faultOf.shownDeleted)],
+  ["assigned_names", namesOfOthers],
   ...checkedNames.map((table) => [table, (db: DatabaseSync) => damagedRecords(db, table)] as const),
 ]
 
@@ -151,6 +154,16 @@ function* lostMatches(db: DatabaseSync, table: "retries" | "dead_letters"): Iter
 
 function* foundBy<Row>(db: DatabaseSync, sql: string, fault: (row: Row) => string): Iterable<string> {
   for (const row of prepare<Row>(db, sql).iterate()) yield fault(row)
+}
+
+/** A post that is gone may keep its name: it is deleted, and its name is remembered. */
+function* namesOfOthers(db: DatabaseSync): Iterable<string> {
+  const named = prepare<AssignedName & { readonly envelope: string }>(
+    db,
+    `SELECT ${columnsAs("assigned_names", "name, id")}, envelope FROM assigned_names
+     CROSS JOIN posts ON posts.id = assigned_names.id`,
+  )
+  for (const row of named.iterate()) if (nameIn(row.envelope) !== row.name) yield faultOf.nameOfOther(row)
 }
 
 function* wrongCounts(db: DatabaseSync): Iterable<string> {

@@ -24,6 +24,7 @@ import { ReadTurns } from "../connection/read-turns.ts"
 import type { RecentMatches } from "./recent-matches.ts"
 import { createReplayReads } from "../nouns/replays.ts"
 import { createGapReads } from "../nouns/retention.ts"
+import { createSourceReads } from "../nouns/sources.ts"
 import { createSessionReads } from "../nouns/sessions.ts"
 import { createRuleReads } from "../nouns/rules.ts"
 import { createUsageReads } from "../nouns/usage.ts"
@@ -76,6 +77,7 @@ export function createReads(
     ...createEditReads(db),
     ...createUserObjectReads(db),
     ...createUsageReads(db),
+    ...createSourceReads(db),
     damagedRecords: () => context.damaged.names(),
     lastId: prepareLastId(db),
     controlVersion: () => version.get()?.version ?? 0,

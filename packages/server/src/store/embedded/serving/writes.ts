@@ -14,6 +14,7 @@ import { createRedeliveryWrites } from "../nouns/redeliveries.ts"
 import { createReplayWrites } from "../nouns/replays.ts"
 import { createTrimMatches, createTrimPosts } from "../nouns/retention.ts"
 import { createSessionWrites } from "../nouns/sessions.ts"
+import { createSourceWrites } from "../nouns/sources.ts"
 import { createRuleWrites } from "../nouns/rules.ts"
 import { createUsageWrites } from "../nouns/usage.ts"
 import { createUserWrites } from "../nouns/users.ts"
@@ -51,6 +52,7 @@ export function createWrites(
     ...createDeletionWrites(db, context),
     ...createUserWrites(db, context),
     ...createUsageWrites(db),
+    ...createSourceWrites(db, context),
     ...createEpochWrites(db, context),
     ...createTrimMatches(db, context),
     ...createTrimPosts(db),

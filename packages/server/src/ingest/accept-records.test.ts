@@ -1,0 +1,290 @@
+import { expect, test } from "vitest"
+import type { Converted, Converter } from "../conversion/converter.ts"
+import { RuleIndex } from "../matching/rule-index.ts"
+import { asId, firstIdAt, type AppId, type PostId, type RuleId, type UserId } from "../model/ids.ts"
+import { SourceSuperseded } from "../model/source-superseded.ts"
+import { systemClock } from "../runtime/clock.ts"
+import { systemRandom } from "../runtime/random.ts"
+import { createSnowflakes } from "../runtime/snowflakes.ts"
+import { Turns } from "../runtime/turns.ts"
+import { anApp } from "../store/contract/fixtures.ts"
+import type { Store } from "../store/store.ts"
+import { openTestedStore } from "../store/tested-store.testing.ts"
+import { temporaryDirectory } from "../../../../test/support/temporary-directory.testing.ts"
+import { RecordAcceptor } from "./accept-records.ts"
+import type { IngestReport } from "./ingest-report.ts"
+
+const app = "100" as AppId
+const user = "4611686018427387905" as UserId
+
+/** A record of the tests. */
+interface TestRecord {
+  readonly kind?: Converted["kind"]
+  readonly name?: string
+  /** Absent: the id does not follow from the name. */
+  readonly id?: string
+  readonly text?: string
+  readonly position?: string
+  readonly isOld?: boolean
+}
+
+/** Converts records of the tests. Says in the text of a post by which id and name it knows the post before and the user. */
+const converter: Converter = {
+  idOf: () => undefined,
+  isReadAgain: (position, begun) => Number(position) < Number(begun),
+  begin(line) {
+    const { kind = "post", name = "", id, text = "", position, isOld = false } = JSON.parse(line) as TestRecord
+    return {
+      position,
+      posts: [name, "before"],
+      users: [user],
+      finish(known): Converted {
+        if (kind === "ignored") return { kind, reason: "quiet" }
+        if (kind === "rejected")
+          return { kind, title: "Invalid Record", detail: text, record: name === "" ? undefined : name }
+        if (kind === "post deleted") return { kind, name, id: id as PostId | undefined }
+        if (kind === "user deleted") return { kind, id: user }
+        if (kind === "user") return { kind, user: { id: user, username: text, name: text } }
+        const seen = [known.postId("before"), known.user(user)?.username].filter((one) => one !== undefined)
+        return {
+          kind: "post",
+          name,
+          id: id as PostId | undefined,
+          isOld,
+          envelopeWith: (own) =>
+            JSON.stringify({ data: { id: own, text: [text, ...seen].join(" "), author_id: user, source_uri: name } }),
+        }
+      },
+    }
+  },
+}
+
+interface Accepting {
+  /** Accepts records as one body that ends with them. */
+  readonly accept: (...records: readonly (TestRecord | string)[]) => Promise<IngestReport[]>
+}
+
+async function accepting(
+  store: Store,
+  driver: number,
+  accepted: Partial<Store> = {},
+  begun: { readonly position?: string } = {},
+): Promise<Accepting> {
+  const rules = await RuleIndex.load(store)
+  const reading = new Proxy(store, {
+    get: (target, name) => accepted[name as keyof Store] ?? (Reflect.get(target, name) as unknown),
+  })
+  return {
+    async accept(...records) {
+      const reports: IngestReport[] = []
+      const acceptor = new RecordAcceptor(
+        {
+          store: reading,
+          rules,
+          ruleMatchCounts: { note: () => undefined },
+          clock: systemClock,
+          snowflakes: createSnowflakes(systemClock, systemRandom),
+          postBytesMax: 262_144,
+          turn: new Turns(systemClock).open(),
+          source: { name: "sky", driver, ...begun },
+          converter: Promise.resolve(converter),
+        },
+        { appending: () => undefined, appended: (report) => reports.push(report), failed: () => undefined },
+      )
+      const lines = records.map((record) => (typeof record === "string" ? record : JSON.stringify(record)))
+      await acceptor.write(Buffer.from(`${lines.join("\n")}\n`))
+      await acceptor.end()
+      return reports
+    },
+  }
+}
+
+async function withStore(use: (store: Store) => Promise<void>): Promise<void> {
+  await using directory = await temporaryDirectory()
+  await using store = await openTestedStore(directory.path)
+  await store.createApp(anApp(app), [])
+  await store.addRules(app, [{ id: "1" as RuleId, appId: app, value: "heron" }], { rulesMax: 9 })
+  await use(store)
+}
+
+const textOf = async (store: Store, id: string): Promise<string | undefined> => {
+  const post = await store.post(id as PostId)
+  return post && (JSON.parse(post.json) as { data: { text: string } }).data.text
+}
+
+test("the position stays while records are read again that were stored before it", async () => {
+  await withStore(async (store) => {
+    await store.rewindSource("sky", "50")
+    const { driver, position = "" } = await store.beginSource("sky")
+    const { accept } = await accepting(store, driver, {}, { position })
+    await accept({ name: "a", id: "10", text: "a heron", position: "48" })
+    expect(await store.sources()).toMatchObject([{ position: "50" }])
+    await accept({ name: "a", id: "10", position: "49" }, { name: "b", id: "11", text: "a heron", position: "51" })
+    expect(await store.sources()).toMatchObject([{ position: "51" }])
+  })
+})
+
+test("posts of a source are matched and stored with the position behind them", async () => {
+  await withStore(async (store) => {
+    const { driver } = await store.beginSource("sky")
+    const { accept } = await accepting(store, driver)
+    const reports = await accept(
+      { name: "a", id: "10", text: "a heron", position: "p1" },
+      { kind: "ignored", position: "p2" },
+      { name: "b", id: "11", text: "an old heron", isOld: true, position: "p3" },
+      { name: "a", id: "10", text: "again", position: "p4" },
+    )
+    expect(reports).toMatchObject([{ accepted: 2, duplicates: 1, ignored: 1, lines: 4, matches: 1 }])
+    expect(await store.sources()).toMatchObject([{ name: "sky", position: "p4" }])
+    expect(await store.head(app)).toBe(1)
+    expect(await textOf(store, "11")).toBe("an old heron")
+  })
+})
+
+test("a dead letter keeps the record as the source had it, where the line is another form of it", async () => {
+  await withStore(async (store) => {
+    const { driver } = await store.beginSource("sky")
+    const { accept } = await accepting(store, driver)
+    await accept({ kind: "rejected", name: "é".repeat(65_536), text: "At 7.", position: "p1" })
+    const [letter] = await store.sourceDeadLetters({ direction: "older", limit: 9 })
+    expect(letter).toMatchObject({ title: "Invalid Record", detail: "At 7." })
+    expect(Buffer.from(letter?.record ?? []).toString()).toBe("é".repeat(32_768))
+    expect(await store.sources()).toMatchObject([{ position: "p1" }])
+  })
+})
+
+test("a record that is no post becomes a dead letter as it came, and the others are stored", async () => {
+  await withStore(async (store) => {
+    const { driver } = await store.beginSource("sky")
+    const { accept } = await accepting(store, driver)
+    const [report] = await accept(
+      { kind: "rejected", text: "At 7." },
+      { name: "a", id: "1e3", text: "no id" },
+      { name: "a\0", id: "12" },
+      { name: "b", id: "13", position: "p".repeat(2_001) },
+      { name: "c", id: "14", text: "fine", position: "p1" },
+    )
+    expect(report).toMatchObject({ accepted: 1, rejectedCount: 4 })
+    const letters = await store.sourceDeadLetters({ direction: "older", limit: 9 })
+    expect(letters.map(({ title }) => title).toSorted()).toEqual([
+      "Invalid Name",
+      "Invalid Position",
+      "Invalid Post",
+      "Invalid Record",
+    ])
+    const letter = letters.find(({ title }) => title === "Invalid Record")
+    expect(Buffer.from(letter?.record ?? []).toString()).toBe('{"kind":"rejected","text":"At 7."}')
+    expect(await textOf(store, "14")).toBe("fine")
+  })
+})
+
+test("a post whose id belongs to another name gets the next free one, and keeps it", async () => {
+  await withStore(async (store) => {
+    const { driver } = await store.beginSource("sky")
+    const { accept } = await accepting(store, driver)
+    await accept({ name: "a", id: "10", text: "first" })
+    const collided = [
+      { name: "b", id: "10", text: "second" },
+      { name: "c", id: "10", text: "a heron" },
+    ]
+    expect(await accept(...collided)).toMatchObject([{ accepted: 2, matches: 1 }])
+    expect(await accept(...collided.toReversed())).toMatchObject([{ accepted: 0, duplicates: 2 }])
+    expect(await Promise.all(["10", "11", "12"].map((id) => textOf(store, id)))).toEqual(["first", "second", "a heron"])
+    await accept({ name: "c", kind: "post deleted", id: "10" })
+    expect(await textOf(store, "12")).toBeUndefined()
+    expect(await textOf(store, "10")).toBe("first")
+  })
+})
+
+test("of many names with few ids none shares one, in whatever order and how often they come", async () => {
+  await withStore(async (store) => {
+    const { driver } = await store.beginSource("sky")
+    const { accept } = await accepting(store, driver)
+    // Two bits of hash for forty names.
+    const records = Array.from({ length: 40 }, (_, at) => ({
+      name: `n${at}`,
+      id: `${1_000 + (at % 4)}`,
+      text: `t${at}`,
+    }))
+    for (let round = 0; round < 3; round += 1) {
+      await accept(...records.toSorted(() => Math.random() - 0.5).slice(0, 25))
+    }
+    await accept(...records)
+    const texts = (await Array.fromAsync(store.recentPosts({ limit: 100, bytesMax: 1e9 }))).map(
+      ({ json }) => (JSON.parse(json) as { data: { text: string } }).data.text,
+    )
+    expect(texts.toSorted()).toEqual(records.map(({ text }) => text).toSorted())
+  })
+})
+
+test("a post whose id does not follow from its name gets one of its arrival, by which it is known again", async () => {
+  await withStore(async (store) => {
+    const { driver } = await store.beginSource("sky")
+    const { accept } = await accepting(store, driver)
+    const before = firstIdAt(systemClock.nowMs() - 1)
+    expect(await accept({ name: "before", text: "nameless" }, { name: "x", id: "10" })).toMatchObject([{ accepted: 2 }])
+    expect(await accept({ name: "before", text: "nameless" })).toMatchObject([{ duplicates: 1 }])
+    const [assigned] = await store.assignedNames(["before"])
+    expect(BigInt(assigned?.id ?? 0)).toBeGreaterThan(before)
+    await accept({ name: "y", id: "11", text: "refers to" })
+    expect(await textOf(store, "11")).toBe(`refers to ${assigned?.id}`)
+  })
+})
+
+test("a converter knows a user as the store does, and as a notice has just changed it", async () => {
+  await withStore(async (store) => {
+    const { driver } = await store.beginSource("sky")
+    const { accept } = await accepting(store, driver)
+    expect(await accept({ kind: "user", text: "Heron.example" })).toMatchObject([{ ignored: 1 }])
+    await accept({ name: "a", id: "10", text: "by" })
+    expect(await textOf(store, "10")).toBe("by Heron.example")
+  })
+})
+
+test("what is deleted is gone, and is not stored again when its record is repeated", async () => {
+  await withStore(async (store) => {
+    const { driver } = await store.beginSource("sky")
+    const { accept } = await accepting(store, driver)
+    const post = { name: "a", id: "10", text: "a heron" }
+    await accept(post, { kind: "post deleted", name: "a", id: "10" }, { kind: "post deleted", name: "unknown" })
+    await accept(post)
+    expect(await textOf(store, "10")).toBeUndefined()
+    expect(await store.head(app)).toBe(0)
+    await accept({ name: "b", id: "11" }, { kind: "user deleted" })
+    expect(await textOf(store, "11")).toBeUndefined()
+  })
+})
+
+test("a driver that was superseded stores nothing, and ends with the reason", async () => {
+  await withStore(async (store) => {
+    const { driver } = await store.beginSource("sky")
+    await store.beginSource("sky")
+    const { accept } = await accepting(store, driver)
+    await expect(accept({ name: "a", id: "10" })).rejects.toBeInstanceOf(SourceSuperseded)
+    expect(await textOf(store, "10")).toBeUndefined()
+  })
+})
+
+test("ids that are taken between the look-up and the append are found by the append", async () => {
+  await withStore(async (store) => {
+    const { driver } = await store.beginSource("sky")
+    const raced: Partial<Store> = {
+      // Another process takes the free id first.
+      async postsById(range) {
+        const found = await store.postsById(range)
+        const [id] = range.ids
+        const envelope = Buffer.from(JSON.stringify({ data: { id, text: "raced", source_uri: "other" } }))
+        if (id === "11") {
+          const core = Buffer.from("{}")
+          const head = { createdAtMs: 1, isReply: false, isRepost: false, userIds: [], users: [], includedIds: [] }
+          await store.append([{ post: { ...head, id: asId<PostId>("11"), core, envelope }, matches: [] }], 1)
+        }
+        return found
+      },
+    }
+    const { accept } = await accepting(store, driver, raced)
+    await accept({ name: "a", id: "10", text: "first" })
+    expect(await accept({ name: "b", id: "10", text: "second" })).toMatchObject([{ accepted: 1 }])
+    expect(await textOf(store, "12")).toBe("second")
+  })
+})

@@ -1,0 +1,55 @@
+/**
+ * Events that came while timelines were read, in order. They are bounded: beyond the bound posts are dropped, because the
+ * timelines that are being read have them, and what has no other place is kept.
+ */
+import { compareStatusIds } from "./mastodon-position.ts"
+import type { StreamEvent } from "./stream-event.ts"
+
+/** Most events that are held, and most bytes. Ours. */
+const eventsMax = 4_000
+const bytesMax = 16 * 1024 * 1024
+
+/** Holds events until they are taken. */
+export class HeldEvents {
+  #events: StreamEvent[] = []
+  #bytes = 0
+  /** The id of the first held post, by the name of the stream. */
+  readonly #first = new Map<string, string>()
+
+  /** How often posts were dropped. */
+  drops = 0
+
+  /** Holds an event. Returns false when there is no room for another one. */
+  add(event: StreamEvent): boolean {
+    this.#events.push(event)
+    this.#bytes += event.bytes
+    const { post } = event
+    if (post !== undefined && !this.#first.has(post.stream)) this.#first.set(post.stream, post.id)
+    if (this.#isFull) this.#dropPosts()
+    return !this.#isFull
+  }
+
+  /** True when all posts of the stream from this id on are held. */
+  hasFrom(stream: string, id: string): boolean {
+    const first = this.#first.get(stream)
+    return first !== undefined && compareStatusIds(id, first) >= 0
+  }
+
+  /** The next event, which is no longer held. */
+  shift(): StreamEvent | undefined {
+    const event = this.#events.shift()
+    this.#bytes -= event?.bytes ?? 0
+    return event
+  }
+
+  get #isFull(): boolean {
+    return this.#events.length >= eventsMax || this.#bytes >= bytesMax
+  }
+
+  #dropPosts(): void {
+    this.#events = this.#events.filter(({ post }) => post === undefined)
+    this.#bytes = this.#events.reduce((sum, { bytes }) => sum + bytes, 0)
+    this.#first.clear()
+    this.drops += 1
+  }
+}
