@@ -6,12 +6,13 @@ import { test } from "node:test"
 import { fileURLToPath } from "node:url"
 import { startSluice } from "sluice/testing"
 
-test("the receiver handles a post once, whatever happens to the response", async () => {
+test("the receiver handles a post once, whatever happens to the response", async (t) => {
   await using sluice = await startSluice()
   const program = spawn(process.execPath, [fileURLToPath(new URL("../receiver.ts", import.meta.url))], {
     env: { ...process.env, PORT: "0", CLIENT_SECRET: sluice.secrets.clientSecret },
     stdio: ["ignore", "pipe", "inherit"],
   })
+  t.after(() => program.kill())
   const lines = createInterface(program.stdout)[Symbol.asyncIterator]()
   const line = async (): Promise<string> => String((await lines.next()).value)
   const address = (await line()).replace("listening on ", "")
@@ -33,5 +34,4 @@ test("the receiver handles a post once, whatever happens to the response", async
 
   const { data } = await sluice.client.webhooks.getDetail(webhookId)
   assert.deepEqual([data.link?.total.delivered, data.link?.total.retrying], [2, 0])
-  program.kill()
 })

@@ -8,14 +8,27 @@ import { run } from "../command.testing.ts"
 
 const bin = fileURLToPath(new URL("../../bin/sluice.js", import.meta.url))
 
-/** A terminal around a command: everything that it shows, and the keys that it is sent. */
+/**
+ * A terminal around a command: everything that it shows, and the keys that it is sent. `script` runs its command in the
+ * caller's shell, and a shell that stays between (dash) makes status 130 of every Ctrl-C: one known shell is replaced.
+ */
 function inTerminal(args: readonly string[], cwd: string) {
-  const command = [process.execPath, bin, ...args].join(" ")
-  const child = spawn("script", ["-qec", command, "/dev/null"], { cwd, stdio: ["pipe", "pipe", "inherit"] })
+  const command = ["exec", process.execPath, bin, ...args].join(" ")
+  const env = { ...process.env, SHELL: "/bin/sh" }
+  const child = spawn("script", ["-qec", command, "/dev/null"], { cwd, env, stdio: ["pipe", "pipe", "inherit"] })
   let shown = ""
   child.stdout.setEncoding("utf8").on("data", (text: string) => void (shown += text))
   const ended = new Promise<number | null>((resolve) => child.once("close", resolve))
-  return { shown: () => shown, type: (keys: string) => child.stdin.write(keys), ended }
+  return {
+    shown: () => shown,
+    type: (keys: string) => child.stdin.write(keys),
+    ended,
+    /** Ends `script`, which ends its command: a command that stayed would hold the test's process open. */
+    async [Symbol.asyncDispose]() {
+      child.kill()
+      await ended
+    },
+  }
 }
 
 const ctrlC = "\u0003"
@@ -25,10 +38,10 @@ test.runIf(isInstalled("script", "bsdutils"))(
   async () => {
     await using directory = await temporaryDirectory()
     const cwd = directory.path
-    const dev = inTerminal(["dev", "--port", "0"], cwd)
+    await using dev = inTerminal(["dev", "--port", "0"], cwd)
     await expect.poll(dev.shown).toContain("Ctrl-C stops the server.")
     await run(["rules", "add", "heron"], { cwd })
-    const tail = inTerminal(["tail"], cwd)
+    await using tail = inTerminal(["tail"], cwd)
     await expect.poll(tail.shown).toContain("Waiting for matches at http://127.0.0.1:")
     await expect.poll(dev.shown).toMatch(/\d\d:\d\d:\d\d\S* .*info.*stream connection opened/)
     await run(["webhooks", "add", "http://127.0.0.1:9/"], { cwd })
