@@ -5,7 +5,7 @@ import { readFile, writeFile } from "node:fs/promises"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { join } from "node:path"
 import { paths, type Envelope } from "@sluice/api"
-import { describe, expect, test } from "vitest"
+import { describe, expect, test, type ExpectStatic } from "vitest"
 import { listening } from "../support/listening.testing.ts"
 import { temporaryDirectory } from "../support/temporary-directory.testing.ts"
 import { envelope, startTestServer, type TestApp } from "../support/test-server.testing.ts"
@@ -37,13 +37,13 @@ const receivers: readonly ReceiverExample[] = [
 // They wait for the server, which saves attempts once a second.
 describe.concurrent.each(receivers.filter(({ isThere }) => isThere))("the receiver in $language", (example) => {
   const { language, args, stopsAt } = example
-  test("passes the challenge, handles a post once, refuses a forged delivery, and stops in order", async () => {
+  test("passes the challenge, handles a post once, refuses a forged delivery, and stops in order", async (context) => {
     await using directory = await temporaryDirectory()
     await using server = await startTestServer()
     const secret = server.app.client_secret
     const kept = { DATABASE: join(directory.path, "posts.db"), DELIVERIES: join(directory.path, "deliveries") }
     await using receiver = new ExampleProgram(language, args, { CLIENT_SECRET: secret, PORT: "0", ...kept })
-    await expect.poll(() => receiver.url, { message: receiver.errors }).toBeDefined()
+    await context.expect.poll(() => receiver.url, { message: receiver.errors }).toBeDefined()
     const url = `${receiver.url}/`
 
     await server.send("POST", paths.rules, { add: [{ value: "cat", tag: "pets" }] })
@@ -55,12 +55,12 @@ describe.concurrent.each(receivers.filter(({ isThere }) => isThere))("the receiv
     const text = 'A "cat"\nat the gate 🐈'
     await server.ingest(envelope(1_001, text))
     const once = [{ post: "1001", text, tags: ["pets"] }]
-    await expect.poll(() => receiver.printed, { message: receiver.errors }).toEqual(once)
+    await context.expect.poll(() => receiver.printed, { message: receiver.errors }).toEqual(once)
 
     // The server itself sends it again, under the same id.
-    const eventId = await deliveredId(server, webhookId, 1)
+    const eventId = await deliveredId(server, webhookId, 1, context.expect)
     await server.send("POST", paths.redeliverMatches, { event_ids: [eventId] })
-    await deliveredId(server, webhookId, 2)
+    await deliveredId(server, webhookId, 2, context.expect)
     expect(receiver.printed).toEqual(once)
 
     const body = JSON.stringify({ data: { id: "666", text: "forged" }, matching_rules: [] })
@@ -75,7 +75,12 @@ describe.concurrent.each(receivers.filter(({ isThere }) => isThere))("the receiv
 })
 
 /** The id of the newest match that was delivered, once so many attempts have succeeded. */
-async function deliveredId(app: TestApp, webhookId: string, count: number): Promise<string> {
+async function deliveredId(
+  app: TestApp,
+  webhookId: string,
+  count: number,
+  { poll }: Pick<ExpectStatic, "poll">,
+): Promise<string> {
   let eventId = ""
   const successes = async (): Promise<number> => {
     const { body } = await app.call(paths.attempts.replace(":webhook_id", webhookId))
@@ -83,7 +88,7 @@ async function deliveredId(app: TestApp, webhookId: string, count: number): Prom
     eventId = attempts[0]?.event_id ?? ""
     return attempts.filter(({ outcome }) => outcome === "delivered").length
   }
-  await expect.poll(successes).toBe(count)
+  await poll(successes).toBe(count)
   return eventId
 }
 
