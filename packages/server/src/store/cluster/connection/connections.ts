@@ -55,10 +55,11 @@ export async function chooseServer(settings: ClusterSettings): Promise<string> {
   const [only] = urls
   if (urls.length === 1 && only !== undefined) return only
   const networkMsMax = Math.min(choiceMsMax, settings.networkMsMax ?? defaultNetworkMsMax)
+  const chosen = new AbortController()
   try {
     return await Promise.any(
       urls.map(async (url) => {
-        await tryServer({ ...settings, networkMsMax }, url)
+        await tryServer({ ...settings, networkMsMax }, url, chosen.signal)
         return url
       }),
     )
@@ -69,11 +70,15 @@ export async function chooseServer(settings: ClusterSettings): Promise<string> {
       return `${new URL(urls[index] ?? "").host}: ${message.replace(unavailablePrefix, "")}`
     })
     throw new StoreUnavailable(`${unavailablePrefix}no server accepts writes: ${reasons.join("; ")}`, { cause })
+  } finally {
+    chosen.abort()
   }
 }
 
-async function tryServer(settings: ClusterSettings, url: string): Promise<void> {
+/** Resolves when the server accepts writes. Gives up when another one was chosen. */
+async function tryServer(settings: ClusterSettings, url: string, chosen: AbortSignal): Promise<void> {
   const client = new pg.Client(connectionOf(settings, url))
+  chosen.addEventListener("abort", () => destroy(client), { once: true })
   // A connection that is lost fails its statement, too.
   client.on("error", () => undefined)
   try {

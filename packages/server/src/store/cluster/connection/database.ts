@@ -13,7 +13,7 @@ import { modelColumns } from "../../rows/model-columns.ts"
 import type { StoreChange } from "../../store.ts"
 import { StoreUnavailable } from "../../store-faults.ts"
 import { beginSession, chooseServer, connectionOf, destroy, type ClusterSettings } from "./connections.ts"
-import { clusterFault, isLost, isWorthRepeating } from "./postgres-faults.ts"
+import { clusterFault, isLost, isWorthRepeating, unavailablePrefix } from "./postgres-faults.ts"
 
 /** A parameter of a statement. Ids are text. Arrays are for `unnest` and `ANY`. */
 export type SqlValue =
@@ -65,8 +65,11 @@ const withoutStandby =
 export class ClusterDatabase implements Queries, AsyncDisposable {
   readonly #settings: ClusterSettings
   readonly #hasOneServer: boolean
-  /** The pool's connections whose session has begun. */
-  #clients = new Set<pg.PoolClient>()
+  /** The pool's connections, also those that are being made. */
+  #clients = new Set<pg.ClientBase>()
+  /** Rejects each statement that waits for a connection of the pool. */
+  #waiting = new Set<(reason: Error) => void>()
+  /** Connections whose session has begun. */
   #begun = new WeakSet<pg.PoolClient>()
   /** Connections on which PostgreSQL has warned of something. */
   readonly #warned = new WeakSet<pg.PoolClient>()
@@ -88,14 +91,21 @@ export class ClusterDatabase implements Queries, AsyncDisposable {
     this.#pool = this.#newPool()
   }
 
-  /** Gives up all connections, which are lost without notice. Statements in progress on them fail at once. */
+  /**
+   * Gives up all connections, which are lost without notice. Statements in progress on them, and those that wait for one, fail
+   * at once.
+   */
   reconnect(): void {
-    const [pool, clients] = [this.#pool, this.#clients]
+    const [pool, clients, waiting] = [this.#pool, this.#clients, this.#waiting]
     this.#clients = new Set()
+    this.#waiting = new Set()
     this.#isChosen = this.#hasOneServer
     this.#pool = this.#newPool()
     pool.end().catch(() => undefined)
     for (const client of clients) destroy(client)
+    // A pool that ends leaves them waiting until their time is over.
+    for (const reject of waiting) reject(new StoreUnavailable(`${unavailablePrefix}its connections were given up`))
+    waiting.clear()
   }
 
   async rows<Row>(sql: string, ...values: readonly SqlValue[]): Promise<readonly Row[]> {
@@ -186,7 +196,7 @@ export class ClusterDatabase implements Queries, AsyncDisposable {
     let client: pg.PoolClient | undefined
     try {
       if (!this.#isChosen) await this.#chooseServer()
-      client = await this.#pool.connect()
+      client = await this.#pooled()
       if (!this.#begun.has(client)) await beginSession(client, this.#settings)
       this.#begun.add(client)
       return client
@@ -196,6 +206,16 @@ export class ClusterDatabase implements Queries, AsyncDisposable {
       this.#isChosen = this.#hasOneServer
       throw clusterFault(error)
     }
+  }
+
+  /** A connection of the pool, as soon as one is free. Rejects when the pool is given up. */
+  #pooled(): Promise<pg.PoolClient> {
+    const [pool, waiting] = [this.#pool, this.#waiting]
+    const { promise, resolve, reject } = Promise.withResolvers<pg.PoolClient>()
+    waiting.add(reject)
+    const begun = (client: pg.PoolClient): void => (waiting.has(reject) ? resolve(client) : client.release(true))
+    pool.connect().then(begun, reject)
+    return promise.finally(() => waiting.delete(reject))
   }
 
   /** Callers that come meanwhile wait for the same choice. */
@@ -216,17 +236,23 @@ export class ClusterDatabase implements Queries, AsyncDisposable {
   }
 
   #newPool(): pg.Pool {
-    const pool = new pg.Pool({ ...connectionOf(this.#settings, this.#server), max: this.#settings.poolMax })
     const clients = this.#clients
+    class Client extends pg.Client {
+      constructor(config?: pg.ClientConfig) {
+        super(config)
+        clients.add(this)
+        this.once("end", () => clients.delete(this))
+      }
+    }
+    const { poolMax: max } = this.#settings
+    const pool = new pg.Pool({ ...connectionOf(this.#settings, this.#server), max, Client })
     // An idle connection was lost: the pool opens another one when it is needed.
     pool.on("error", () => undefined)
     // One that is lost during a statement: the statement fails, too.
     pool.on("connect", (client) => {
-      clients.add(client)
       client.on("error", () => undefined)
       client.on("notice", () => this.#warned.add(client))
     })
-    pool.on("remove", (client) => clients.delete(client))
     return pool
   }
 }

@@ -142,3 +142,18 @@ test("a statement on a connection that a reconnect closes fails at once, and the
   await failed
   expect(await store.app(app)).toMatchObject({ id: app })
 })
+
+test("a reconnect fails the statement that waits for a connection, and gives up the connection that is being made", async () => {
+  await store[Symbol.asyncDispose]()
+  store = await openClusterStore({ ...settings, networkMsMax: 20_000 }, { sender: "test" })
+  network.set("half-open")
+  const beganAtMs = performance.now()
+  const [connecting, waiting] = [store.app(app), store.database.rows("SELECT 1")]
+  const failed = [connecting, waiting].map((statement) => expect(statement).rejects.toThrow(StoreUnavailable))
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  network.set("good")
+  store.reconnect()
+  await Promise.all(failed)
+  expect(await store.app(app)).toMatchObject({ id: app })
+  expect(performance.now() - beganAtMs).toBeLessThan(10_000)
+})

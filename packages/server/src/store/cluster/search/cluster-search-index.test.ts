@@ -1,8 +1,10 @@
+import { MessageChannel } from "node:worker_threads"
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
+import { TcpProxy } from "../../../../../../test/support/tcp-proxy.testing.ts"
 import type { PostId } from "../../../model/ids.ts"
 import { at, idOfDay, searchIndexContract } from "../../contract/search-index-contract.ts"
 import type { SearchIndexSettings } from "../../search-index.ts"
-import { IndexMoved } from "../../store-faults.ts"
+import { IndexMoved, StoreUnavailable } from "../../store-faults.ts"
 import { ClusterDatabase } from "../connection/database.ts"
 import type { ClusterSettings } from "../connection/connections.ts"
 import { migrate } from "../connection/migrations.ts"
@@ -122,10 +124,27 @@ describe("an index that several processes share", () => {
     expect(await tables()).toHaveLength(9)
   })
 
-  test("a thread opens the index of the store that it was granted access to", async () => {
-    await using index = await opener.openSearchIndex({ settings, sender: "test" }, indexSettings)
+  test("a thread opens what it was granted access to, and gives its connections up when the main thread says so", async () => {
+    const url = new URL(settings.url)
+    await using network = await TcpProxy.to(Number(url.port))
+    url.port = String(network.port)
+    const { port1, port2 } = new MessageChannel()
+    const access = { settings: { ...settings, url: url.href }, sender: "test", port: port2 }
+    await using store = await opener.openReadAccess(access)
+    await using index = await opener.openSearchIndex(access, indexSettings)
     await index.add(posts(1), at(1))
     expect(await tables()).toEqual(["search_1_0"])
+    expect(await store.apps()).toEqual([])
+    network.set("half-open")
+    const failed = [index.find(everything, all), store.apps()].map((read) =>
+      expect(read).rejects.toThrow(StoreUnavailable),
+    )
+    port1.postMessage({ kind: "reconnect" })
+    await Promise.all(failed)
+    network.set("good")
+    expect(await index.find(everything, all)).toEqual(["1"])
+    expect(await store.apps()).toEqual([])
+    port1.close()
   })
 
   test("a partition has statistics as soon as it has a thousand posts", async () => {

@@ -51,7 +51,7 @@ const undefinedTable = "42P01"
 export async function openClusterSearchIndex(
   settings: ClusterSettings,
   indexSettings: SearchIndexSettings,
-): Promise<SearchIndex> {
+): Promise<ClusterSearchIndex> {
   const index = new ClusterSearchIndex(new ClusterDatabase(settings, () => undefined), indexSettings)
   try {
     await index.dropEarlier()
@@ -76,6 +76,11 @@ class ClusterSearchIndex implements SearchIndex {
     this.#database = database
     this.#version = termsVersion
     this.#postsMin = postsMin
+  }
+
+  /** Gives up all connections, which are lost without notice. */
+  reconnect(): void {
+    this.#database.reconnect()
   }
 
   async dropEarlier(): Promise<void> {

@@ -65,8 +65,7 @@ interface AccessData {
   readonly settings: ClusterSettings
   readonly sender: string
   readonly crashPoint?: string | undefined
-  /** Absent for an access that only reads. */
-  readonly port?: MessagePort
+  readonly port: MessagePort
 }
 
 /** Opens the store for a command. */
@@ -83,22 +82,38 @@ export const opener: StoreOpener = {
   async openAccess(data) {
     const { settings, sender, crashPoint, port } = data as AccessData
     armCrashPoint(crashPoint)
-    const committed = (changes: readonly StoreChange[]): void => port?.postMessage(changes)
+    const committed = (changes: readonly StoreChange[]): void => port.postMessage(changes)
     const store = joinClusterStore({ ...settings, poolMax: intakePool }, { sender, committed })
-    port?.on("message", (message: AccessMessage) => {
+    onMessage(port, (message) => {
       if (message.kind === "reconnect") store.reconnect()
       else store.announce(message)
     })
-    return closedWith(store, () => port?.close())
+    return store
   },
   async openReadAccess(data) {
-    const { settings, sender } = data as AccessData
-    return joinClusterStore({ ...settings, poolMax: 1 }, { sender })
+    const { settings, sender, port } = data as AccessData
+    const store = joinClusterStore({ ...settings, poolMax: 1 }, { sender })
+    reconnectWith(port, store)
+    return store
   },
   async openSearchIndex(data, indexSettings) {
-    const { settings } = data as AccessData
-    return openClusterSearchIndex({ ...settings, poolMax: searchPool }, indexSettings)
+    const { settings, port } = data as AccessData
+    const index = await openClusterSearchIndex({ ...settings, poolMax: searchPool }, indexSettings)
+    reconnectWith(port, index)
+    return index
   },
+}
+
+/** Calls `heard` for each message of the main thread. The port stays open until its thread ends, and does not delay that. */
+function onMessage(port: MessagePort, heard: (message: AccessMessage) => void): void {
+  port.on("message", heard)
+  port.unref()
+}
+
+function reconnectWith(port: MessagePort, connections: { reconnect(): void }): void {
+  onMessage(port, ({ kind }) => {
+    if (kind === "reconnect") connections.reconnect()
+  })
 }
 
 /** Opens the store for a server. Throws `StoreFailed` for a PostgreSQL that may lose what it has acknowledged. */
@@ -122,6 +137,14 @@ export async function serve(
   const reconnect = (): void => {
     for (const one of [store, database, leaseDatabase]) one.reconnect()
     for (const port of ports) port.postMessage({ kind: "reconnect" } satisfies AccessMessage)
+  }
+  /** A port for another thread, open until that thread ends, and the access with the port's other end. */
+  const openPort = (): readonly [MessagePort, StoreAccess] => {
+    const { port1, port2 } = new MessageChannel()
+    ports.add(port1)
+    port1.on("close", () => ports.delete(port1))
+    const data: AccessData = { settings, sender, crashPoint, port: port2 }
+    return [port1, { module: opener.module, data, ports: [port2] }]
   }
   const replaced = Promise.withResolvers<never>()
   // It may not be awaited yet.
@@ -162,22 +185,17 @@ export async function serve(
     sharedLimits,
     sharedLinkStates: clusterLinkStates(store.database),
     grantAccess(): StoreAccess {
-      const { port1, port2 } = new MessageChannel()
-      port1.on("message", (changes: readonly StoreChange[]) => {
+      const [port, access] = openPort()
+      port.on("message", (changes: readonly StoreChange[]) => {
         for (const change of changes) store.announce(change)
       })
       const stopListening = store.onChange((change) => {
-        if (change.kind === "control") port1.postMessage(change)
+        if (change.kind === "control") port.postMessage(change)
       })
-      ports.add(port1)
-      port1.on("close", () => {
-        ports.delete(port1)
-        stopListening()
-      })
-      const data: AccessData = { settings, sender, crashPoint, port: port2 }
-      return { module: opener.module, data, ports: [port2], epoch: clock.epoch }
+      port.on("close", stopListening)
+      return { ...access, epoch: clock.epoch }
     },
-    grantReadAccess: () => ({ module: opener.module, data: { settings, sender } satisfies AccessData, ports: [] }),
+    grantReadAccess: () => openPort()[1],
     // A database that is away comes back, and does not end the process; another one in its place does.
     failed: replaced.promise,
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
@@ -224,15 +242,5 @@ export async function examine<Result>(
     const version = await versionOf(transaction)
     if (version < storeVersion) return { kind: "older", version, knownVersion: storeVersion, damage: [] }
     return { kind: "read", version, result: await examination(await audit(transaction), createReads(transaction)) }
-  })
-}
-
-function closedWith(store: Store, close: () => void): Store {
-  const dispose = store[Symbol.asyncDispose].bind(store)
-  return Object.assign(store, {
-    async [Symbol.asyncDispose]() {
-      close()
-      await dispose()
-    },
   })
 }
