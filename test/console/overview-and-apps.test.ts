@@ -76,8 +76,10 @@ test("an operator sees the usage of an app, and sets and removes limits of it", 
 
 test("an operator makes a token of a user of an app, which is shown once and listed with both, and revokes it", async () => {
   const page = await at.signedIn("operator", "/apps")
-  await page.getByRole("button", { name: "Create a token of a user" }).click()
-  const form = page.getByRole("dialog", { name: "Create a token of a user" })
+  await page.getByRole("button", { name: "Create a token" }).click()
+  const form = page.getByRole("dialog", { name: "Create a token" })
+  await form.getByLabel("Kind").selectOption("user")
+  await form.getByLabel("Name").fill("Reader of the zoo")
   await form.getByLabel("User id").fill("9223372036854775808")
   await form.getByRole("button", { name: "Create", exact: true }).click()
   await form
@@ -96,10 +98,12 @@ test("an operator makes a token of a user of an app, which is shown once and lis
   expect(await me.json()).toMatchObject({ data: { id: "2244994945" } })
 
   const row = page.getByRole("region", { name: "Tokens" }).getByRole("row").filter({ hasText: "2244994945" })
-  expect(await row.textContent()).toMatch(/user.*default.*2244994945/)
+  expect(await row.textContent()).toMatch(/user.*Reader of the zoo.*default.*2244994945.*never/)
+  await page.reload()
+  await expect.poll(() => row.textContent()).not.toContain("never")
   await row.getByRole("button", { name: /^Revoke the token/ }).click()
   await page.getByRole("alertdialog").getByRole("button", { name: "Revoke" }).click()
-  await page.getByText(/^Revoked the user token/).waitFor()
+  await page.getByText("Revoked the user token Reader of the zoo.").waitFor()
   await expect.poll(() => row.count()).toBe(0)
   expect((await at.call("GET", paths.me, undefined, token)).status).toBe(401)
 })

@@ -185,7 +185,7 @@ async function start(
   const work = Promise.all([
     deliveries.run(signal),
     createBackfillSearches({ ...base, pastPosts: ruleTestQueue }).run(signal),
-    runUpkeep(base, { retention, deletions: control.deletions, usage: limiting.usage }, signal),
+    runUpkeep(base, { retention, deletions: control.deletions, usage: limiting.usage, apps }, signal),
     control.webhookRegistry.runSchedule(signal),
     readiness.run(signal),
     sources.run(signal),

@@ -3,6 +3,7 @@ import { parseRequestBounds, webhookResponseMsMax } from "@sluice/api"
 import type { RuleOptions } from "@sluice/rules"
 import type { Config } from "./config.ts"
 import { ConfigError } from "./runtime/config-error.ts"
+import type { Apps } from "./control/apps.ts"
 import { createDeadLetters } from "./control/dead-letters.ts"
 import { createDeletions, type Deletions } from "./control/deletions.ts"
 import { limitsOf, type ServerLimits } from "./control/limits/app-limits.ts"
@@ -195,8 +196,8 @@ export function createControl(
 }
 
 /**
- * Runs what keeps the store as it should be, until `signal` aborts: retention, the counts of usage, and what deletions and
- * an upgrade have left to do.
+ * Runs what keeps the store as it should be, until `signal` aborts: retention, the counts of usage, the last uses of
+ * tokens, and what deletions and an upgrade have left to do.
  */
 export function runUpkeep(
   base: Base,
@@ -204,10 +205,22 @@ export function runUpkeep(
     retention,
     deletions,
     usage,
-  }: { readonly retention: Retention; readonly deletions: Deletions; readonly usage: Usage },
+    apps,
+  }: {
+    readonly retention: Retention
+    readonly deletions: Deletions
+    readonly usage: Usage
+    readonly apps: Pick<Apps, "keepUses">
+  },
   signal: AbortSignal,
 ): Promise<unknown> {
-  return Promise.all([retention.run(signal), deletions.run(signal), usage.run(signal), takeStoredUsers(base, signal)])
+  return Promise.all([
+    retention.run(signal),
+    deletions.run(signal),
+    usage.run(signal),
+    apps.keepUses(signal),
+    takeStoredUsers(base, signal),
+  ])
 }
 
 /** Queries on stored posts, the tokens of their pages, and the writing of posts, which refers to stored ones. */

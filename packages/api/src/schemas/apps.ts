@@ -1,6 +1,6 @@
 /** Apps and tokens, for operators. Ours: X has a portal for them. */
 import { Type, type Static } from "typebox"
-import { exactly, Id, idPattern, Instant } from "./common.ts"
+import { exactly, Id, idPattern, Instant, optionalInstant } from "./common.ts"
 
 /** An app, without its secrets. */
 export const Application = Type.Object({
@@ -19,11 +19,11 @@ export const AppsBody = Type.Object({
 })
 export type AppsBody = Static<typeof AppsBody>
 
-/** Longest name of an app, characters. Ours. */
-const appNameCharactersMax = 100
+/** Longest name of an app or a token, characters. Ours. */
+const nameCharactersMax = 100
 
 /** Body of `POST /sluice/v1/apps`. */
-export const CreateAppBody = exactly({ name: Type.String({ minLength: 1, maxLength: appNameCharactersMax }) })
+export const CreateAppBody = exactly({ name: Type.String({ minLength: 1, maxLength: nameCharactersMax }) })
 export type CreateAppBody = Static<typeof CreateAppBody>
 
 /** Path parameters of routes about one app. */
@@ -53,6 +53,8 @@ export const ListedToken = Type.Object({
   application_id: Type.Optional(Id),
   user_id: Type.Optional(Id),
   created_at: Instant,
+  name: Type.Optional(Type.String({ description: "The name that its maker gave it." })),
+  last_used_at: optionalInstant("When it last authenticated a request, to a minute; absent for one that never did."),
 })
 export type ListedToken = Static<typeof ListedToken>
 
@@ -72,6 +74,13 @@ export const CreateTokenBody = exactly({
   application_id: Type.Optional(Type.String({ pattern: idPattern, description: "The app of a token of a user." })),
   user_id: Type.Optional(
     Type.String({ pattern: idPattern, description: "The user for whom a token of a user acts. Any id may be one." }),
+  ),
+  name: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: nameCharactersMax,
+      description: "A name for the token, which lists show, such as the program that has it.",
+    }),
   ),
 })
 export type CreateTokenBody = Static<typeof CreateTokenBody>

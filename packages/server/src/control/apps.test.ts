@@ -45,6 +45,25 @@ function storeWith(replaced: Partial<Store>): Store {
   })
 }
 
+test("a token is listed with its name and its last use, which a stop saves", async () => {
+  const own = apps()
+  const token = await own.createToken("ingest", "CI of the zoo")
+  const listed = async (from: Apps) => (await from.listTokens()).find(({ kind }) => kind === "ingest")
+  const madeAtMs = clock.nowMs()
+  expect(await listed(own)).toMatchObject({ name: "CI of the zoo", createdAtMs: madeAtMs })
+  expect(await listed(own)).not.toHaveProperty("lastUsedAtMs")
+  await clock.advance(5_000)
+  expect(await own.principal(token)).toEqual({ kind: "ingest" })
+  expect(await own.principal(`${token.slice(0, -1)}${token.endsWith("A") ? "B" : "A"}`)).toBeUndefined()
+  expect(await listed(own)).toMatchObject({ lastUsedAtMs: madeAtMs + 5_000 })
+  const closing = new AbortController()
+  const saving = own.keepUses(closing.signal)
+  expect(await listed(apps()), "not yet saved").not.toHaveProperty("lastUsedAtMs")
+  closing.abort()
+  await saving
+  expect(await listed(apps())).toMatchObject({ name: "CI of the zoo", lastUsedAtMs: madeAtMs + 5_000 })
+})
+
 describe("an app's credentials", () => {
   test("an app's credentials are a recognizable token and digits, and the same after a restart", async () => {
     const made = await apps().create("own")

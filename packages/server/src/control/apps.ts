@@ -18,6 +18,7 @@ import type { SecretBox } from "../runtime/secret-box.ts"
 import type { Snowflakes } from "../runtime/snowflakes.ts"
 import type { Store } from "../store/store.ts"
 import { ControlCache } from "./control-cache.ts"
+import { TokenUses } from "./token-uses.ts"
 
 /** Everything that an app's owner needs to use it, secrets in the clear. */
 export interface AppCredentials {
@@ -32,7 +33,10 @@ export interface AppCredentials {
 }
 
 /** A token as operators see it. */
-export interface ListedToken extends Pick<StoredToken, "kind" | "appId" | "userId" | "createdAtMs"> {
+export interface ListedToken extends Pick<
+  StoredToken,
+  "kind" | "appId" | "userId" | "createdAtMs" | "name" | "lastUsedAtMs"
+> {
   /** The first 63 bits of its SHA-256, as digits: they name it, and reveal nothing of it. */
   readonly id: string
 }
@@ -65,9 +69,9 @@ export interface Apps {
   /** Sets what an app has in place of the server's limits; with no members, nothing. False: no such app, or it is revoked. */
   setLimits(id: AppId, limits: OwnLimits): Promise<boolean>
   /** A new token of the server's own kinds. It is shown this once. */
-  createToken(kind: "ingest" | "operator"): Promise<string>
+  createToken(kind: "ingest" | "operator", name?: string): Promise<string>
   /** A new token for a user of an app, by their ids. It is shown this once. Absent: no such app, or it is revoked. */
-  createUserToken(appId: string, userId: string): Promise<string | undefined>
+  createUserToken(appId: string, userId: string, name?: string): Promise<string | undefined>
   /** All tokens, those of apps included, newest first. */
   listTokens(): Promise<readonly ListedToken[]>
   /**
@@ -81,6 +85,8 @@ export interface Apps {
   principalByHash(hash: Uint8Array): Promise<Principal | undefined>
   /** An active app by its id, for an operator who acts for it. */
   active(id: AppId): Promise<App | undefined>
+  /** Saves the last uses of tokens until aborted. */
+  keepUses(signal: AbortSignal): Promise<void>
   /** The bearer token of the app with these credentials; absent when they are wrong. */
   bearerToken(consumerKey: string, consumerSecret: string): Promise<string | undefined>
 }
@@ -101,6 +107,7 @@ export function createApps(deps: {
   const { store, secretBox, snowflakes, clock, random } = deps
   const bearerKey = secretBox.derive(bearerPurpose)
   const principals = new ControlCache<Principal>(store, clock)
+  const uses = new TokenUses({ store, clock })
   /** The owner of each token when it was last read, also after a change of control: a known token waits for no other's read. */
   const owners = new LRUCache<string, string>({ max: ownersMax })
 
@@ -122,11 +129,6 @@ export function createApps(deps: {
     }
   }
 
-  const freshSecrets = (): Pick<App, "consumerKey" | "consumerSecretSealed"> => ({
-    consumerKey: Buffer.from(random.bytes(16)).toString("hex"),
-    consumerSecretSealed: secretBox.seal(Buffer.from(random.bytes(32)).toString("hex")),
-  })
-
   const readActive = async (id: AppId): Promise<(Principal & { kind: "app" }) | undefined> => {
     const app = await store.app(id)
     return app === undefined || app.revoked ? undefined : { kind: "app", app }
@@ -137,6 +139,7 @@ export function createApps(deps: {
     const token = await store.token(digest, owners.get(key))
     if (token === undefined || !timingSafeEqual(token.hash, digest)) return undefined
     owners.set(key, token.appId ?? token.kind)
+    uses.note(token.hash)
     const { kind, appId, userId } = token
     if (kind === "ingest" || kind === "operator") return { kind }
     const ofApp = appId === undefined ? undefined : await readActive(appId)
@@ -153,7 +156,7 @@ export function createApps(deps: {
         name,
         businessUserId: snowflakes.next(),
         instanceId: snowflakes.next(),
-        ...freshSecrets(),
+        ...freshSecrets(deps),
         generation: 1,
         createdAtMs: clock.nowMs(),
         revoked: false,
@@ -164,7 +167,7 @@ export function createApps(deps: {
     async rotate(id) {
       const old = await readActive(id)
       if (old === undefined) return undefined
-      const app: App = { ...old.app, ...freshSecrets(), generation: old.app.generation + 1 }
+      const app: App = { ...old.app, ...freshSecrets(deps), generation: old.app.generation + 1 }
       const hasRotated = await store.rotateApp(app, [storedTokenOf(app)])
       principals.clear()
       return hasRotated ? credentials(app) : undefined
@@ -179,7 +182,8 @@ export function createApps(deps: {
       principals.clear()
       return isSet
     },
-    ...createTokens({ store, clock, random, readActive, changed: () => principals.clear() }),
+    ...createTokens({ store, clock, random, uses, readActive, changed: () => principals.clear() }),
+    keepUses: (signal) => uses.run(signal),
     async principal(token) {
       if (!tokenPattern.test(token)) return undefined
       return principals.get(token, () => readPrincipal(tokenHash(token)))
@@ -196,6 +200,19 @@ export function createApps(deps: {
       const isRight = timingSafeEqual(tokenHash(secretBox.open(app.consumerSecretSealed)), tokenHash(consumerSecret))
       return isRight ? bearerTokenOf(app) : undefined
     },
+  }
+}
+
+function freshSecrets({
+  random,
+  secretBox,
+}: {
+  readonly random: Random
+  readonly secretBox: SecretBox
+}): Pick<App, "consumerKey" | "consumerSecretSealed"> {
+  return {
+    consumerKey: Buffer.from(random.bytes(16)).toString("hex"),
+    consumerSecretSealed: secretBox.seal(Buffer.from(random.bytes(32)).toString("hex")),
   }
 }
 
@@ -222,33 +239,38 @@ function createTokens({
   store,
   clock,
   random,
+  uses,
   readActive,
   changed,
 }: {
   readonly store: Store
   readonly clock: Clock
   readonly random: Random
+  readonly uses: Pick<TokenUses, "unsavedOf">
   /** An app by its id; undefined when it is revoked, or there is none. */
   readonly readActive: (id: AppId) => Promise<{ readonly app: App } | undefined>
   readonly changed: () => void
 }): Pick<Apps, "createToken" | "createUserToken" | "listTokens" | "revokeToken"> {
   return {
-    async createToken(kind) {
+    async createToken(kind, name) {
       const token = tokenText(kind, random.bytes(32))
-      await store.createToken({ hash: tokenHash(token), kind, createdAtMs: clock.nowMs() })
+      await store.createToken({ hash: tokenHash(token), kind, createdAtMs: clock.nowMs(), ...named(name) })
       return token
     },
-    async createUserToken(appId, userId) {
+    async createUserToken(appId, userId, name) {
       const found = await readActive(asId(appId))
       if (found === undefined) return undefined
       const token = tokenText("user", random.bytes(32))
-      const owner = { appId: found.app.id, userId: asId<UserId>(userId) }
+      const owner = { appId: found.app.id, userId: asId<UserId>(userId), ...named(name) }
       await store.createToken({ hash: tokenHash(token), kind: "user", ...owner, createdAtMs: clock.nowMs() })
       return token
     },
     async listTokens() {
       const tokens = await store.tokens()
-      return tokens.map(({ hash: digest, ...token }) => ({ id: tokenIdOf(digest), ...token }))
+      return tokens.map(({ hash: digest, ...token }) => {
+        const lastUsedAtMs = uses.unsavedOf(digest)
+        return { id: tokenIdOf(digest), ...token, ...(lastUsedAtMs !== undefined && { lastUsedAtMs }) }
+      })
     },
     async revokeToken(id) {
       const token = (await store.tokens()).find((one) => tokenIdOf(one.hash) === id)
@@ -257,6 +279,10 @@ function createTokens({
       return hasRevoked
     },
   }
+}
+
+function named(name: string | undefined): Pick<StoredToken, "name"> {
+  return name === undefined ? {} : { name }
 }
 
 function tokenText(kind: TokenKind, bytes: Uint8Array): string {

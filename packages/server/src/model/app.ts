@@ -34,4 +34,13 @@ export interface StoredToken {
   /** Present exactly on tokens of kind `user`. */
   readonly userId?: UserId
   readonly createdAtMs: number
+  /** The name that its maker gave it. Absent: none. */
+  readonly name?: string
+  /** When it last authenticated a request, as far as that is saved (`control/token-uses.ts`). Absent: never. */
+  readonly lastUsedAtMs?: number
+}
+
+/** The last use of a token. */
+export interface TokenUse extends Pick<StoredToken, "hash"> {
+  readonly lastUsedAtMs: number
 }

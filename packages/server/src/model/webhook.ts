@@ -17,4 +17,11 @@ export interface StoredWebhook {
   readonly signingKeySealed: Uint8Array
   /** The key before, which signs too until its time has come. */
   readonly previousKey?: SealedKeyUntil
+  /** The name that its app gave it. Absent: none. */
+  readonly name?: string
+  /** Its app's note about it. Absent: none. */
+  readonly description?: string
 }
+
+/** The name and the description of a webhook. Absent: stays as it is; empty: is removed. */
+export type WebhookTexts = Pick<StoredWebhook, "name" | "description">

@@ -30,7 +30,8 @@ export const storedTables = [
   {
     name: "tokens",
     key: "hash",
-    columns: "hash bytea, kind text, app_id bigint, created_at_ms bigint, user_id bigint",
+    columns:
+      "hash bytea, kind text, app_id bigint, created_at_ms bigint, user_id bigint, name text, last_used_at_ms bigint",
   },
   { name: "ended_sessions", key: "id", columns: "id bytea, expires_at_ms bigint" },
   {
@@ -46,7 +47,8 @@ export const storedTables = [
     name: "webhooks",
     key: "id",
     columns: `id bigint, app_id bigint, url text, created_at_ms bigint, valid boolean, invalid_reason text,
-      checked_at_ms bigint, signing_key bytea, previous_key bytea, previous_until_ms bigint`,
+      checked_at_ms bigint, signing_key bytea, previous_key bytea, previous_until_ms bigint, name text,
+      description text`,
   },
   {
     name: "links",

@@ -5,15 +5,12 @@ import { InvalidArgumentError, type Command } from "commander"
 import { withApps, withStoreOptions, type StoreOptions } from "../own-server/own-server.ts"
 import { Failure } from "../process/failure.ts"
 import { printList } from "../terminal/table.ts"
-import { numberMatching } from "./option-values.ts"
+import { nameOption, numberMatching } from "./option-values.ts"
 import { messageText, printResult, type CommandContext } from "../terminal/terminal.ts"
 
 interface AppOptions extends StoreOptions {
   readonly json?: true
 }
-
-/** Longest name of an app. Ours. */
-const nameCharactersMax = 100
 
 /** The group's commands. */
 export function appCommands(group: Command, { terminal, environment }: CommandContext): void {
@@ -28,7 +25,7 @@ export function appCommands(group: Command, { terminal, environment }: CommandCo
 
   command("create")
     .description("Create an app and print its credentials")
-    .argument("<name>", "Display name of the app", appName)
+    .argument("<name>", "Display name of the app", nameOption)
     .option("--json", "Print the credentials as JSON")
     .action((name: string, options: AppOptions) =>
       withApps(options, environment, true, async (apps) => {
@@ -191,10 +188,4 @@ async function existing(apps: Apps, id: string): Promise<AppId> {
 
 function noSuchApp(id: string): Failure {
   return new Failure(`There is no app ${id}.`, ["`sluice app list` shows all apps."])
-}
-
-function appName(text: string): string {
-  const name = text.trim()
-  if (name !== "" && Array.from(name).length <= nameCharactersMax) return name
-  throw new InvalidArgumentError(`A name must have 1 to ${String(nameCharactersMax)} characters.`)
 }

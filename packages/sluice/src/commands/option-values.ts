@@ -15,6 +15,16 @@ export function idOf(what: string): (text: string) => string {
   return matching(/^[0-9]{1,19}$/, `the id of ${what}, 1 to 19 digits, such as 2244994945`)
 }
 
+/** Longest name of an app, a token or a webhook, characters. Ours. */
+const nameCharactersMax = 100
+
+/** A name, without space at its ends. */
+export function nameOption(text: string): string {
+  const name = text.trim()
+  if (name !== "" && Array.from(name).length <= nameCharactersMax) return name
+  throw new InvalidArgumentError(`A name must have 1 to ${String(nameCharactersMax)} characters.`)
+}
+
 /** The number that a text of this form stands for. */
 export function numberMatching(form: RegExp, expected: string): (text: string) => number {
   const checked = matching(form, expected)

@@ -24,6 +24,22 @@ test("tokens are listed without their secrets, and a revoked one is gone from th
   expect((await run(["token", "revoke", operator ?? "", ...data])).stderr).toContain("There is no token")
 })
 
+test("a token has a name, which the list shows, and was last used when a program used it", async () => {
+  await using directory = await temporaryDirectory()
+  const data = ["--data", directory.path]
+  const create = (name: string) => run(["token", "create", "--kind", "ingest", "--name", name, ...data])
+  expect((await create(" CI of the zoo ")).status).toBe(0)
+  const { stdout } = await run(["token", "list", ...data])
+  expect(stdout).toMatch(/^ID +KIND +NAME +APP +USER +CREATED \(UTC\) +LAST USED \(UTC\)$/m)
+  expect(stdout).toMatch(/ ingest +CI of the zoo .* never$/m)
+  const listed = JSON.parse((await run(["token", "list", "--json", ...data])).stdout) as readonly object[]
+  expect(listed).toEqual([expect.objectContaining({ kind: "ingest", name: "CI of the zoo" })])
+  expect(listed[0]).not.toHaveProperty("last_used_at")
+  for (const name of [" ", "n".repeat(101)]) {
+    expect((await create(name)).stderr).toContain("A name must have 1 to 100 characters.")
+  }
+})
+
 test("a token of a user is made for an active app, and listed with its app and its user", async () => {
   await using directory = await temporaryDirectory()
   const data = ["--data", directory.path]

@@ -5,7 +5,7 @@ import { withApps, withStoreOptions, type StoreOptions } from "../own-server/own
 import { Failure } from "../process/failure.ts"
 import { printList } from "../terminal/table.ts"
 import { messageText, printResult, type CommandContext } from "../terminal/terminal.ts"
-import { idOf } from "./option-values.ts"
+import { idOf, nameOption } from "./option-values.ts"
 
 interface ListOptions extends StoreOptions {
   readonly json?: true
@@ -15,6 +15,7 @@ interface TokenOptions extends ListOptions {
   readonly kind: "operator" | "ingest" | "user"
   readonly app: string | undefined
   readonly user: string | undefined
+  readonly name: string | undefined
 }
 
 type UserOptions = Pick<TokenOptions, "kind" | "app" | "user">
@@ -30,11 +31,12 @@ export function tokenCommands(group: Command, { terminal, environment }: Command
     )
     .option("--app <id>", "Id of the app, for --kind user; `sluice app list` shows all", idOf("an app"))
     .option("--user <id>", "Id of the user, for --kind user", idOf("a user"))
+    .option("--name <name>", "A name for it, which `sluice token list` shows", nameOption)
     .option("--json", "Print the token as JSON")
-    .action(({ kind, app, user, json, ...store }: TokenOptions) => {
+    .action(({ kind, app, user, name, json, ...store }: TokenOptions) => {
       const ofUser = userOf({ kind, app, user })
       return withApps(store, environment, true, async (apps) => {
-        const token = await (kind === "user" ? createUserToken(apps, ofUser) : apps.createToken(kind))
+        const token = await (kind === "user" ? createUserToken(apps, ofUser, name) : apps.createToken(kind, name))
         if (json === true) await terminal.printJson({ kind, token })
         else await terminal.print(token)
       })
@@ -45,21 +47,25 @@ export function tokenCommands(group: Command, { terminal, environment }: Command
     .option("--json", "Print the tokens as a JSON array")
     .action(({ json, ...store }: ListOptions) =>
       withApps(store, environment, false, async (apps) => {
-        const found = (await apps.listTokens()).map(({ id, kind, appId, userId, createdAtMs }) => ({
+        const found = (await apps.listTokens()).map(({ id, kind, appId, userId, createdAtMs, name, lastUsedAtMs }) => ({
           id,
           kind,
+          ...(name !== undefined && { name }),
           ...(appId !== undefined && { application_id: appId }),
           ...(userId !== undefined && { user_id: userId }),
           created_at: new Date(createdAtMs).toISOString(),
+          ...(lastUsedAtMs !== undefined && { last_used_at: new Date(lastUsedAtMs).toISOString() }),
         }))
         await printList(terminal, json, found, {
           none: "No tokens yet. Create one: sluice token create --kind operator",
           columns: {
             ID: (one) => one.id,
             KIND: (one) => one.kind,
+            NAME: (one) => one.name ?? "",
             APP: (one) => one.application_id ?? "",
             USER: (one) => one.user_id ?? "",
             "CREATED (UTC)": (one) => one.created_at.slice(0, 19),
+            "LAST USED (UTC)": (one) => one.last_used_at?.slice(0, 19) ?? "never",
           },
         })
       }),
@@ -99,8 +105,12 @@ function userOf({ kind, app, user }: UserOptions): { readonly app: string; reado
   return { app: app ?? "", user: user ?? "" }
 }
 
-async function createUserToken(apps: Apps, { app, user }: ReturnType<typeof userOf>): Promise<string> {
-  const token = await apps.createUserToken(app, user)
+async function createUserToken(
+  apps: Apps,
+  { app, user }: ReturnType<typeof userOf>,
+  name: string | undefined,
+): Promise<string> {
+  const token = await apps.createUserToken(app, user, name)
   if (token === undefined) throw new Failure(`There is no active app ${app}.`, ["`sluice app list` shows all apps."])
   return token
 }

@@ -1,6 +1,6 @@
 import type { ListedToken } from "@sluice/api"
 import { useState, type ReactNode } from "react"
-import { useApi, useApiChange } from "../../api/use-api.ts"
+import { useApi } from "../../api/use-api.ts"
 import { Badge } from "../../components/badge.tsx"
 import { Button } from "../../components/button.tsx"
 import { DataTable, type Column } from "../../components/lists/data-table.tsx"
@@ -9,23 +9,22 @@ import { Panel } from "../../components/panel.tsx"
 import { ErrorState } from "../../components/states.tsx"
 import { Time } from "../../components/time.tsx"
 import { VisuallyHidden } from "../../components/visually-hidden.tsx"
-import { CreateUserToken } from "./create-user-token.tsx"
+import { CreateToken } from "./create-token.tsx"
 import type { Secrets } from "./secrets-dialog.tsx"
 
 /** The tokens of operators, ingest, apps and their users; new ones go to `onSecrets`. */
 export function TokensPanel({ onSecrets }: { readonly onSecrets: (secrets: Secrets) => void }): ReactNode {
   const tokens = useApi("tokens")
   const apps = useApi("apps")
-  const create = useApiChange("POST", "tokens")
   const [isCreating, setCreating] = useState(false)
   const revocation = useConfirmedChange("DELETE", "token", {
     invalidates: ["tokens"],
     request: ({ id }: ListedToken) => ({ parameters: { token_id: id } }),
-    title: ({ kind, id }) => `Revoke the ${kind} token ${id}?`,
+    title: ({ kind, id, name }) => `Revoke the ${kind} token ${name ?? id}?`,
     text: () =>
       "Programs that use it are rejected, and sessions that it started end: this one too, if the token is yours.",
     action: "Revoke",
-    doneText: ({ kind, id }) => `Revoked the ${kind} token ${id}.`,
+    doneText: ({ kind, id, name }) => `Revoked the ${kind} token ${name ?? id}.`,
   })
   const names = new Map(apps.data?.data.map(({ id, name }) => [id, name]))
   const active = apps.data?.data.filter(({ revoked }) => !revoked) ?? []
@@ -45,6 +44,12 @@ export function TokensPanel({ onSecrets }: { readonly onSecrets: (secrets: Secre
     },
     { id: "created", title: "Created", isSecondary: true, cell: ({ created_at: at }) => <Time at={at} /> },
     {
+      id: "used",
+      title: "Last used",
+      isSecondary: true,
+      cell: ({ last_used_at: at }) => (at === undefined ? "never" : <Time at={at} />),
+    },
+    {
       id: "actions",
       title: <VisuallyHidden>Actions</VisuallyHidden>,
       align: "end",
@@ -61,32 +66,14 @@ export function TokensPanel({ onSecrets }: { readonly onSecrets: (secrets: Secre
     <Panel
       title="Tokens"
       isFlush
-      error={create.error}
       actions={
-        <>
-          {(["ingest", "operator"] as const).map((kind) => (
-            <Button
-              key={kind}
-              size="small"
-              isBusy={create.isPending}
-              onClick={() =>
-                create.mutate(
-                  { body: { kind } },
-                  { onSuccess: ({ data: { token } }) => onSecrets({ title: `New ${kind} token`, values: { token } }) },
-                )
-              }
-            >
-              Create an {kind} token
-            </Button>
-          ))}
-          <Button size="small" disabled={active.length === 0} onClick={() => setCreating(true)}>
-            Create a token of a user
-          </Button>
-        </>
+        <Button size="small" onClick={() => setCreating(true)}>
+          Create a token
+        </Button>
       }
     >
       <DataTable label="Tokens" columns={columns} rows={tokens.data?.data} rowKey={({ id }) => id} />
-      {isCreating && <CreateUserToken apps={active} onClose={() => setCreating(false)} onCreated={onSecrets} />}
+      {isCreating && <CreateToken apps={active} onClose={() => setCreating(false)} onCreated={onSecrets} />}
       {revocation.dialog}
     </Panel>
   )
@@ -99,4 +86,5 @@ const factColumns: readonly Column<ListedToken>[] = [
     title: "Kind",
     cell: ({ kind }) => <Badge tone={kind === "operator" ? "accent" : "neutral"}>{kind}</Badge>,
   },
+  { id: "name", title: "Name", cell: ({ name }) => name ?? "" },
 ]

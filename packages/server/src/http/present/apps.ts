@@ -10,13 +10,15 @@ export function presentApp({ id, name, consumerKey, createdAtMs, revoked }: App)
 }
 
 /** A token without its text. */
-export function presentToken({ id, kind, appId, userId, createdAtMs }: ListedToken): TokenShown {
+export function presentToken({ id, kind, appId, userId, createdAtMs, name, lastUsedAtMs }: ListedToken): TokenShown {
   return {
     id,
     kind,
+    ...(name !== undefined && { name }),
     created_at: instant(createdAtMs),
     ...(appId !== undefined && { application_id: appId }),
     ...(userId !== undefined && { user_id: userId }),
+    ...(lastUsedAtMs !== undefined && { last_used_at: instant(lastUsedAtMs) }),
   }
 }
 

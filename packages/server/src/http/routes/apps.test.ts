@@ -34,15 +34,20 @@ test("an app is made, listed without its secrets, given new ones, and revoked", 
 })
 
 test("a token is made, listed by an id that reveals nothing of it, and revoked", async () => {
-  const { token } = (await asOperator("POST", paths.tokens, { kind: "ingest" })).body.data as { token: string }
+  const named = { kind: "ingest", name: " CI of the zoo " }
+  const { token } = (await asOperator("POST", paths.tokens, named)).body.data as { token: string }
   const before = await at.call(paths.tokens, { token: operator })
   expect(before.text).not.toContain(token)
   const ingest = (before.body.data as { id: string; kind: string }[]).filter(({ kind }) => kind === "ingest")
-  expect(ingest).toHaveLength(1)
+  expect(ingest).toEqual([expect.objectContaining({ name: "CI of the zoo" })])
+  expect(ingest[0]).not.toHaveProperty("last_used_at")
   expect(token).not.toContain(ingest[0]?.id)
   const ndjson = { "content-type": "application/x-ndjson" }
   const send = () => at.call(paths.posts, { method: "POST", token, headers: ndjson, body: "" })
   expect((await send()).status).toBe(200)
+  const after = await at.call(paths.tokens, { token: operator })
+  expect(after.body.data).toContainEqual({ ...ingest[0], last_used_at: expect.any(String) as string })
+  expect((await asOperator("POST", paths.tokens, { kind: "ingest", name: " " })).status).toBe(400)
   const path = paths.token.replace(":token_id", ingest[0]?.id ?? "")
   expect((await asOperator("DELETE", path)).body).toEqual({ data: { revoked: true } })
   expect((await send()).status).toBe(401)
@@ -79,7 +84,7 @@ test("a token of a user needs a user and an active app, and no other token has t
     [{ kind: "user", application_id: id, user_id: "@wren" }, 400, "user_id"],
     [{ kind: "user", application_id: id, user_id: "9223372036854775808" }, 400, "user_id"],
     [{ kind: "user", application_id: "1e3", user_id: "1" }, 400, "application_id"],
-    [{ kind: "user", application_id: id, user_id: "1", name: "x" }, 400, "name"],
+    [{ kind: "user", application_id: id, user_id: "1", label: "x" }, 400, "label"],
     [{ kind: "ingest", application_id: id }, 400, "are for the kind user, not for ingest"],
     [{ kind: "operator", user_id: "1" }, 400, "are for the kind user, not for operator"],
     [{ kind: "user", application_id: "1", user_id: "1" }, 404, "Could not find app with application_id: [1]."],

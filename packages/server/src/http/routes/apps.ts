@@ -27,9 +27,7 @@ export function appRoutes(server: HttpServer, { apps }: Pick<HttpDeps, "apps">):
     paths.apps,
     bearerRoute("Create an app", AppCredentialsBody, { body: CreateAppBody }),
     async ({ body }) => {
-      const name = body.name.trim()
-      if (name === "") throw invalidRequest("name must not be blank", { name: [body.name] })
-      return presentData(await apps.create(name))
+      return presentData(await apps.create(trimmedName(body.name)))
     },
   )
 
@@ -66,9 +64,10 @@ export function appRoutes(server: HttpServer, { apps }: Pick<HttpDeps, "apps">):
     bearerRoute("Create a token", CreatedTokenBody, { body: CreateTokenBody }),
     async ({ body }) => {
       const wanted = tokenOf(body)
+      const name = body.name === undefined ? undefined : trimmedName(body.name)
       return presentNewToken(
         wanted.kind,
-        wanted.kind === "user" ? await userToken(wanted) : await apps.createToken(wanted.kind),
+        wanted.kind === "user" ? await userToken(wanted, name) : await apps.createToken(wanted.kind, name),
       )
     },
   )
@@ -86,9 +85,9 @@ export function appRoutes(server: HttpServer, { apps }: Pick<HttpDeps, "apps">):
     },
   )
 
-  async function userToken({ appId, userId }: WantedUserToken): Promise<string> {
+  async function userToken({ appId, userId }: WantedUserToken, name: string | undefined): Promise<string> {
     await mustExist(appId, "application_id")
-    const token = await apps.createUserToken(appId, userId)
+    const token = await apps.createUserToken(appId, userId, name)
     if (token === undefined) throw conflict(`App [${appId}] is revoked: its users get no tokens.`)
     return token
   }
@@ -97,6 +96,13 @@ export function appRoutes(server: HttpServer, { apps }: Pick<HttpDeps, "apps">):
   async function mustExist(id: string, parameter = "id"): Promise<void> {
     if (!(await apps.list()).some((app) => app.id === id)) throw notFound("app", parameter, id)
   }
+}
+
+/** A name without space at its ends. Throws 400 for a blank one. */
+function trimmedName(text: string): string {
+  const name = text.trim()
+  if (name === "") throw invalidRequest("name must not be blank", { name: [text] })
+  return name
 }
 
 interface WantedUserToken {

@@ -36,6 +36,21 @@ export function appContract(make: MakeStore): void {
       expect(await store.token(bytes(8))).toBeUndefined()
     })
 
+    test("a token keeps its name, and its last use, which an earlier one does not change", async () => {
+      const token = { hash: bytes(8), kind: "ingest", createdAtMs: 1, name: "CI of the zoo" } as const
+      await store.createToken(token)
+      expect(await store.token(bytes(8))).toEqual(token)
+      const use = (value: number, lastUsedAtMs: number) => ({ hash: bytes(value), lastUsedAtMs })
+      await store.noteTokenUses([use(8, 70), use(1, 60), use(7, 50)])
+      await store.noteTokenUses([use(8, 69)])
+      await store.noteTokenUses([])
+      await reopen()
+      expect(await store.token(bytes(8))).toEqual({ ...token, lastUsedAtMs: 70 })
+      expect(await store.token(bytes(1))).toEqual({ ...aToken("100", 1), lastUsedAtMs: 60 })
+      expect(await store.token(bytes(7)), "no token").toBeUndefined()
+      expect(await store.tokens()).toContainEqual({ ...token, lastUsedAtMs: 70 })
+    })
+
     test("tokens are listed newest first, and one without an app can be deleted, once", async () => {
       await store.createToken({ hash: bytes(8), kind: "operator", createdAtMs: 9_000_000_000_000 })
       await store.createToken({ hash: bytes(9), kind: "ingest", createdAtMs: 9_000_000_000_001 })

@@ -51,6 +51,21 @@ export function webhookContract(make: MakeStore): void {
       expect(await links({})).toEqual(["33", "31"])
     })
 
+    test("an app names and describes its webhooks: absent texts stay, empty ones are removed", async () => {
+      const named = { ...aWebhook("100", "1"), name: "Zoo", description: "Posts of the zoo" }
+      expect(await store.createWebhook(named, { webhooksMax: 5 })).toBe("created")
+      await reopen()
+      const id = "1" as WebhookId
+      expect(await store.webhook(app, id)).toEqual(named)
+      expect(await store.describeWebhook(app, id, { name: "Ménagerie" })).toBe(true)
+      expect(await store.webhook(app, id)).toEqual({ ...named, name: "Ménagerie" })
+      expect(await store.describeWebhook(app, id, { name: "", description: "Other" })).toBe(true)
+      expect(await store.webhook(app, id)).toEqual({ ...aWebhook("100", "1"), description: "Other" })
+      expect(await store.describeWebhook(other, id, { name: "Mine" }), "of another app").toBe(false)
+      expect(await store.describeWebhook(app, "2" as WebhookId, { name: "None" })).toBe(false)
+      expect(await store.webhook(app, id)).toEqual({ ...aWebhook("100", "1"), description: "Other" })
+    })
+
     test("a challenge's success moves the time of the last success, a failure does not", async () => {
       await store.createWebhook(aWebhook("100", "1"), { webhooksMax: 5 })
       const id = "1" as WebhookId

@@ -6,7 +6,7 @@
  */
 import { setImmediate as nextTurn } from "node:timers/promises"
 import type { OwnLimits } from "@sluice/api"
-import type { App, StoredToken } from "../../model/app.ts"
+import type { App, StoredToken, TokenUse } from "../../model/app.ts"
 import type { Attempt, StoredAttempt } from "../../model/attempt.ts"
 import type { Deletion, DeletionOutcome, DeletionRequest, DeletionSeq } from "../../model/deletion.ts"
 import { lostReason, type ConnectionEnded, type StreamConnection } from "../../model/connection.ts"
@@ -57,7 +57,7 @@ import type {
   SourceProgress,
   StoredSource,
 } from "../../model/source.ts"
-import type { StoredWebhook } from "../../model/webhook.ts"
+import type { StoredWebhook, WebhookTexts } from "../../model/webhook.ts"
 import { userWords } from "../../model/user.ts"
 import { systemClock, type Clock } from "../../runtime/clock.ts"
 import {
@@ -456,6 +456,16 @@ export class MemoryStore implements Store {
     return this.#announceIf(true)
   }
 
+  async noteTokenUses(uses: readonly TokenUse[]): Promise<void> {
+    for (const { hash, lastUsedAtMs } of uses) {
+      const key = Buffer.from(hash).toString("hex")
+      const token = this.#state.tokens.get(key)
+      if (token !== undefined && (token.lastUsedAtMs ?? 0) < lastUsedAtMs) {
+        this.#state.tokens.set(key, { ...token, lastUsedAtMs })
+      }
+    }
+  }
+
   #addTokens(tokens: readonly StoredToken[]): void {
     for (const token of tokens) this.#state.tokens.set(Buffer.from(token.hash).toString("hex"), token)
   }
@@ -690,6 +700,14 @@ export class MemoryStore implements Store {
       signingKeySealed,
       previousKey: { keySealed: webhook.signingKeySealed, untilMs: previousUntilMs },
     }))
+  }
+
+  async describeWebhook(appId: AppId, id: WebhookId, texts: WebhookTexts): Promise<boolean> {
+    if (this.#state.webhooks.get(id)?.appId !== appId) return false
+    return this.#changeWebhook(id, (webhook) => {
+      const { name = "", description = "", ...rest } = { ...webhook, ...texts }
+      return { ...rest, ...(name !== "" && { name }), ...(description !== "" && { description }) }
+    })
   }
 
   async deleteWebhook(appId: AppId, id: WebhookId): Promise<boolean> {

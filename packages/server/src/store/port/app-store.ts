@@ -1,5 +1,5 @@
 /** Apps and their tokens: a part of the store (`store.ts`). */
-import type { App, OwnLimits, StoredToken } from "../../model/app.ts"
+import type { App, OwnLimits, StoredToken, TokenUse } from "../../model/app.ts"
 import type { AppId, WebhookId } from "../../model/ids.ts"
 
 /** Secrets that are sealed anew, of every app and webhook. */
@@ -45,6 +45,8 @@ export interface AppWrites {
   /** Sets what an app has in place of the server's limits; absent: nothing. False when there is no such app, or it is revoked. */
   setAppLimits(id: AppId, limits: OwnLimits | undefined): Promise<boolean>
   createToken(token: StoredToken): Promise<void>
+  /** Saves last uses of tokens; an earlier one changes nothing, nor does one of a token that is gone. */
+  noteTokenUses(uses: readonly TokenUse[]): Promise<void>
   /** Deletes a token that is no app's. False when there is none with this hash. */
   deleteToken(hash: Uint8Array): Promise<boolean>
 }

@@ -1,6 +1,6 @@
 /** Webhooks and their signing keys: a part of the store (`store.ts`). */
 import type { AppId, WebhookId } from "../../model/ids.ts"
-import type { StoredWebhook } from "../../model/webhook.ts"
+import type { StoredWebhook, WebhookTexts } from "../../model/webhook.ts"
 import type { KeysetRange } from "../keyset-range.ts"
 
 /** Reads: webhooks and their signing keys. */
@@ -33,6 +33,8 @@ export interface WebhookWrites {
     id: WebhookId,
     key: { readonly signingKeySealed: Uint8Array; readonly previousUntilMs: number },
   ): Promise<boolean>
+  /** Sets the name and the description of a webhook. False when the app has no such webhook. */
+  describeWebhook(appId: AppId, id: WebhookId, texts: WebhookTexts): Promise<boolean>
   /** Deletes a webhook and its link with it. False when the app has no such webhook. */
   deleteWebhook(appId: AppId, id: WebhookId): Promise<boolean>
 }

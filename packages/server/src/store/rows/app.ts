@@ -8,7 +8,7 @@ export const appColumns =
   "id, name, business_user_id, instance_id, consumer_key, generation, created_at_ms, revoked, limits"
 
 /** Columns of a token. */
-export const tokenColumns = "hash, kind, app_id, created_at_ms, user_id"
+export const tokenColumns = "hash, kind, app_id, created_at_ms, user_id, name, last_used_at_ms"
 
 /** An app. */
 export interface AppRow extends Omit<App, "revoked" | "limits"> {
@@ -18,9 +18,11 @@ export interface AppRow extends Omit<App, "revoked" | "limits"> {
 }
 
 /** A token. */
-export interface TokenRow extends Omit<StoredToken, "appId" | "userId"> {
+export interface TokenRow extends Omit<StoredToken, "appId" | "userId" | "name" | "lastUsedAtMs"> {
   readonly appId: AppId | null
   readonly userId: UserId | null
+  readonly name: string | null
+  readonly lastUsedAtMs: number | null
 }
 
 /** A row as an app. */

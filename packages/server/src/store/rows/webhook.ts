@@ -4,7 +4,7 @@ import type { StoredWebhook } from "../../model/webhook.ts"
 import { isTrue, recordOf, type StoredBoolean } from "./record.ts"
 
 /** Columns of a webhook, but for its keys. */
-export const webhookColumns = "id, app_id, url, created_at_ms, valid, invalid_reason, checked_at_ms"
+export const webhookColumns = "id, app_id, url, created_at_ms, valid, invalid_reason, checked_at_ms, name, description"
 
 /** SQL: the columns of a webhook's signing keys. */
 export const keyColumns = `webhooks.signing_key AS "signingKeySealed", webhooks.previous_key AS "previousKeySealed",
@@ -17,9 +17,12 @@ export interface PreviousKeyRow {
 }
 
 /** A webhook. */
-export interface WebhookRow extends PreviousKeyRow, Omit<StoredWebhook, "valid" | "invalidReason" | "previousKey"> {
+export interface WebhookRow
+  extends PreviousKeyRow, Omit<StoredWebhook, "valid" | "invalidReason" | "previousKey" | "name" | "description"> {
   readonly valid: StoredBoolean
   readonly invalidReason: string | null
+  readonly name: string | null
+  readonly description: string | null
 }
 
 /** A row as a webhook. */

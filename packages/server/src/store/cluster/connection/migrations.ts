@@ -549,6 +549,10 @@ const steps: readonly string[] = [
   `
   ALTER TABLE links ADD COLUMN paused_at_ms bigint;
   `,
+  `
+  ALTER TABLE tokens ADD COLUMN name text, ADD COLUMN last_used_at_ms bigint;
+  ALTER TABLE webhooks ADD COLUMN name text, ADD COLUMN description text;
+  `,
 ]
 
 /** Version of the store that this program writes. */

@@ -120,19 +120,30 @@ export function createAppWrites(database: ClusterDatabase, { clock }: WriteConte
 
     createToken: (token) => database.write((transaction) => insertTokens(transaction, [token])),
 
+    async noteTokenUses(uses) {
+      await database.run(
+        `UPDATE tokens SET last_used_at_ms = used.at_ms
+         FROM unnest($1::bytea[], $2::bigint[]) AS used (hash, at_ms)
+         WHERE tokens.hash = used.hash AND coalesce(last_used_at_ms, 0) < used.at_ms`,
+        uses.map(({ hash }) => hash),
+        uses.map(({ lastUsedAtMs }) => lastUsedAtMs),
+      )
+    },
+
     deleteToken: (hash) => database.runControl("DELETE FROM tokens WHERE hash = $1 AND kind <> 'app'", hash),
   }
 }
 
 async function insertTokens(transaction: WriteTransaction, tokens: readonly StoredToken[]): Promise<void> {
-  for (const { hash, kind, appId = null, userId = null, createdAtMs } of tokens) {
+  for (const { hash, kind, appId = null, userId = null, createdAtMs, name = null } of tokens) {
     await transaction.run(
-      "INSERT INTO tokens (hash, kind, app_id, created_at_ms, user_id) VALUES ($1, $2, $3, $4, $5)",
+      "INSERT INTO tokens (hash, kind, app_id, created_at_ms, user_id, name) VALUES ($1, $2, $3, $4, $5, $6)",
       hash,
       kind,
       appId,
       createdAtMs,
       userId,
+      name,
     )
   }
 }

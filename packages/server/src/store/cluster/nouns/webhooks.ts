@@ -88,6 +88,16 @@ export function createWebhookWrites(database: ClusterDatabase): WebhookWrites {
         id,
       ),
 
+    describeWebhook: (appId, id, { name = null, description = null }) =>
+      database.runControl(
+        `UPDATE webhooks SET name = nullif(coalesce($1, name), ''), description = nullif(coalesce($2, description), '')
+         WHERE app_id = $3 AND id = $4`,
+        name,
+        description,
+        appId,
+        id,
+      ),
+
     deleteWebhook: (appId, id) =>
       database.write(async (transaction) => {
         // Locked before what comes after webhooks in the order of locks. A locked webhook cannot be linked.
@@ -108,9 +118,9 @@ async function insertWebhook(
 ): Promise<boolean> {
   const inserted = await transaction.run(
     `INSERT INTO webhooks (id, app_id, url, url_hash, created_at_ms, valid, invalid_reason, checked_at_ms,
-       signing_key, previous_key, previous_until_ms)
-     SELECT $1, $2, $3, sha256(convert_to($3::text, 'UTF8')), $4, $5, $6, $7, $8, $9, $10
-     WHERE (SELECT count(*) FROM webhooks WHERE app_id = $2) < $11
+       signing_key, previous_key, previous_until_ms, name, description)
+     SELECT $1, $2, $3, sha256(convert_to($3::text, 'UTF8')), $4, $5, $6, $7, $8, $9, $10, $11, $12
+     WHERE (SELECT count(*) FROM webhooks WHERE app_id = $2) < $13
      ON CONFLICT (app_id, url_hash) DO NOTHING`,
     webhook.id,
     webhook.appId,
@@ -122,6 +132,8 @@ async function insertWebhook(
     webhook.signingKeySealed,
     webhook.previousKey?.keySealed ?? null,
     webhook.previousKey?.untilMs ?? null,
+    webhook.name ?? null,
+    webhook.description ?? null,
     webhooksMax,
   )
   return inserted > 0

@@ -6,7 +6,7 @@
  * checksum of a damaged row as it is: damage stays damage until the row is deleted.
  *
  * Left out on purpose: counters and cursors that move with every delivery, since the sums of the audit prove them; the
- * numbers that SQLite gives to dead letters and changes of rules; and posts and matches, which have checksums of their
+ * last uses of tokens; the numbers that SQLite gives to dead letters and changes of rules; and posts and matches, which have checksums of their
  * own (`checksums.ts`).
  */
 import type { DatabaseSync, SQLOutputValue } from "node:sqlite"
@@ -28,7 +28,7 @@ const checkedTables = {
     name: "'app ' || apps.id",
   },
   tokens: {
-    columns: "hash, kind, app_id, created_at_ms, user_id",
+    columns: "hash, kind, app_id, created_at_ms, user_id, name",
     name: "'the token whose SHA-256 begins with ' || lower(substr(hex(tokens.hash), 1, 12))",
   },
   ended_sessions: {
@@ -49,7 +49,8 @@ const checkedTables = {
   },
   webhooks: {
     columns:
-      "id, app_id, url, created_at_ms, valid, invalid_reason, checked_at_ms, signing_key, previous_key, previous_until_ms",
+      "id, app_id, url, created_at_ms, valid, invalid_reason, checked_at_ms, signing_key, previous_key, " +
+      "previous_until_ms, name, description",
     name: "'webhook ' || webhooks.id || ' of app ' || webhooks.app_id",
   },
   links: {

@@ -178,6 +178,12 @@ test("outcomes of a store from before their renaming have their present names, a
       ALTER TABLE links DROP COLUMN paused_at_ms;
       UPDATE links SET checksum = row_checksum(id, app_id, webhook_id, created_at_ms, query, first_position, ordered);
       ALTER TABLE tokens DROP COLUMN user_id;
+      ALTER TABLE tokens DROP COLUMN name;
+      ALTER TABLE tokens DROP COLUMN last_used_at_ms;
+      ALTER TABLE webhooks DROP COLUMN name;
+      ALTER TABLE webhooks DROP COLUMN description;
+      UPDATE webhooks SET checksum = row_checksum(id, app_id, url, created_at_ms, valid, invalid_reason, checked_at_ms,
+        signing_key, previous_key, previous_until_ms);
       UPDATE tokens SET checksum = row_checksum(hash, kind, app_id, created_at_ms);
       DROP TABLE backfill_matches;
       ALTER TABLE replays DROP COLUMN backfill_rules;

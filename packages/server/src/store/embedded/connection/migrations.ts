@@ -531,6 +531,18 @@ const steps: readonly string[] = [
     row_checksum(id, app_id, webhook_id, created_at_ms, query, first_position, ordered, paused_at_ms)
     WHERE checksum IS row_checksum(id, app_id, webhook_id, created_at_ms, query, first_position, ordered);
   `,
+  `
+  ALTER TABLE tokens ADD COLUMN name TEXT;
+  ALTER TABLE tokens ADD COLUMN last_used_at_ms INTEGER;
+  UPDATE tokens SET checksum = row_checksum(hash, kind, app_id, created_at_ms, user_id, NULL)
+    WHERE checksum IS row_checksum(hash, kind, app_id, created_at_ms, user_id);
+  ALTER TABLE webhooks ADD COLUMN name TEXT;
+  ALTER TABLE webhooks ADD COLUMN description TEXT;
+  UPDATE webhooks SET checksum = row_checksum(id, app_id, url, created_at_ms, valid, invalid_reason, checked_at_ms,
+    signing_key, previous_key, previous_until_ms, NULL, NULL)
+    WHERE checksum IS row_checksum(id, app_id, url, created_at_ms, valid, invalid_reason, checked_at_ms, signing_key,
+      previous_key, previous_until_ms);
+  `,
 ]
 
 /**

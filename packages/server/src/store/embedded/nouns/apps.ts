@@ -41,8 +41,8 @@ export function createAppReads(db: DatabaseSync, { damaged }: ReadContext): Sync
   }
 }
 
-function tokenOf({ hash, kind, appId, userId, createdAtMs }: TokenRow): StoredToken {
-  return recordOf({ hash, kind, appId, userId, createdAtMs })
+function tokenOf({ hash, kind, appId, userId, createdAtMs, name, lastUsedAtMs }: TokenRow): StoredToken {
+  return recordOf({ hash, kind, appId, userId, createdAtMs, name, lastUsedAtMs })
 }
 
 /** The writes of apps and tokens. */
@@ -73,14 +73,18 @@ export function createAppWrites(db: DatabaseSync, { announceControl, clock }: Wr
   const deleteTokens = prepare(db, "DELETE FROM tokens WHERE app_id = ?")
   const deleteAppTokens = prepare(db, "DELETE FROM tokens WHERE app_id = ? AND kind = 'app'")
   const deleteToken = prepare(db, "DELETE FROM tokens WHERE hash = ? AND kind <> 'app'")
+  const noteUse = prepare(
+    db,
+    "UPDATE tokens SET last_used_at_ms = ?1 WHERE hash = ?2 AND coalesce(last_used_at_ms, 0) < ?1",
+  )
   const noteIds = prepareNoteIds(db)
   const removeRules = prepareRemoveRules(db)
   const endReplays = prepareEndReplays(db)
 
   function insertTokens(tokens: readonly StoredToken[]): void {
-    for (const { hash, kind, appId, userId, createdAtMs } of tokens) {
+    for (const { hash, kind, appId, userId, createdAtMs, name = null } of tokens) {
       const [app, user] = [appId, userId].map((id) => (id === undefined ? null : BigInt(id)))
-      insertToken.run(hash, kind, app ?? null, createdAtMs, user ?? null)
+      insertToken.run(hash, kind, app ?? null, createdAtMs, user ?? null, name)
     }
   }
 
@@ -138,6 +142,10 @@ export function createAppWrites(db: DatabaseSync, { announceControl, clock }: Wr
 
     createToken(token) {
       insertTokens([token])
+    },
+
+    noteTokenUses(uses) {
+      for (const { hash, lastUsedAtMs } of uses) noteUse.run(lastUsedAtMs, hash)
     },
 
     deleteToken: (hash) => announceControl(deleteToken.run(hash) > 0),

@@ -69,6 +69,13 @@ export function createWebhookWrites(db: DatabaseSync, { announceControl }: Write
       signing_key: "?2",
     })} WHERE app_id = ?3 AND id = ?4`,
   )
+  const describe = prepare(
+    db,
+    `UPDATE webhooks SET ${settingChecked("webhooks", {
+      name: "nullif(coalesce(?1, name), '')",
+      description: "nullif(coalesce(?2, description), '')",
+    })} WHERE app_id = ?3 AND id = ?4`,
+  )
   const remove = prepare(db, "DELETE FROM webhooks WHERE app_id = ? AND id = ?")
   const noteIds = prepareNoteIds(db)
   const recheckSpared = prepareRecheckSpared(db)
@@ -89,6 +96,8 @@ export function createWebhookWrites(db: DatabaseSync, { announceControl }: Write
         webhook.signingKeySealed,
         webhook.previousKey?.keySealed ?? null,
         webhook.previousKey?.untilMs ?? null,
+        webhook.name ?? null,
+        webhook.description ?? null,
       )
       noteIds(webhook.id)
       announceControl()
@@ -101,6 +110,10 @@ export function createWebhookWrites(db: DatabaseSync, { announceControl }: Write
 
     rotateSigningKey(appId, id, { signingKeySealed, previousUntilMs }) {
       return announceControl(rotateKey.run(previousUntilMs, signingKeySealed, BigInt(appId), BigInt(id)) > 0)
+    },
+
+    describeWebhook(appId, id, { name = null, description = null }) {
+      return announceControl(describe.run(name, description, BigInt(appId), BigInt(id)) > 0)
     },
 
     deleteWebhook(appId, id) {
