@@ -586,6 +586,20 @@ const rows: Readonly<Record<string, Row>> = {
     wrong: () => pathOf(paths.webhookDetail, { webhook_id: "one" }),
     refused: noId,
   },
+  updateWebhook: {
+    asks: ({ webhook }) => send("PATCH", pathOf(paths.webhookDetail, { webhook_id: webhook }), { name: "Zoo" }),
+    has: ({ webhook }) => ({ data: { id: webhook, name: "Zoo" } }),
+    other: 404,
+    wrong: ({ webhook }) => send("PATCH", pathOf(paths.webhookDetail, { webhook_id: webhook }), { name: 1 }),
+    refused: "name",
+  },
+  testWebhook: {
+    asks: ({ webhook }) => send("POST", pathOf(paths.webhookTest, { webhook_id: webhook })),
+    has: () => ({ data: { outcome: "delivered", status: 200 } }),
+    other: 404,
+    wrong: () => send("POST", pathOf(paths.webhookTest, { webhook_id: "one" })),
+    refused: noId,
+  },
   getSigningKey: {
     asks: ({ webhook }) => pathOf(paths.signingKey, { webhook_id: webhook }),
     has: () => "whsec_",

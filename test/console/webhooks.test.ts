@@ -99,6 +99,36 @@ test("a webhook is added with a choice of fields, put in strict order, challenge
   await expect.poll(() => page.getByText(url).count()).toBe(0)
 })
 
+test("a webhook is named and described, and a test says how it ended", async () => {
+  at.receiver.statusOf = () => 200
+  const page = await at.signedIn("app", `/webhooks/${at.webhookId}`)
+  await page.getByRole("button", { name: "More actions for the webhook" }).click()
+  await page.getByRole("menuitem", { name: "Name and describe" }).click()
+  await page.getByLabel("Name", { exact: true }).fill("Archive of the zoo")
+  await page.getByLabel("Description").fill("Writes posts to the archive.")
+  await page.getByRole("button", { name: "Save" }).click()
+  await page.getByRole("heading", { level: 1, name: "Archive of the zoo" }).waitFor()
+  await page.getByText("Writes posts to the archive.").waitFor()
+  at.receiver.received.length = 0
+  await page.getByRole("button", { name: "Send a test" }).click()
+  await page.getByRole("status").getByText("The endpoint accepted a made-up post").waitFor()
+  expect(at.receiver.received.filter(({ eventId }) => eventId.startsWith("test_"))).toHaveLength(1)
+  at.receiver.statusOf = () => 500
+  at.receiver.echoes = true
+  await page.getByRole("button", { name: "Send a test" }).click()
+  await page
+    .getByRole("status")
+    .getByText("The endpoint responded with status 500. It was sent a made-up post")
+    .waitFor()
+  await page.getByRole("region", { name: "the body of the response" }).getByText("Nobody wrote this post.").waitFor()
+  await expectAccessible(page, "webhook-test")
+  at.receiver.statusOf = () => 200
+  at.receiver.echoes = false
+  await page.goto(`${at.dev.ready.url}/console/webhooks`)
+  await page.getByRole("listitem").filter({ hasText: "Archive of the zoo" }).getByText(at.receiver.url).waitFor()
+  await expectAccessible(page, "webhook-named")
+})
+
 test("a signing key is shown on request, and a new one replaces it", async () => {
   const page = await at.signedIn("app", `/webhooks/${at.webhookId}/key`)
   await page.getByRole("button", { name: "Show the key" }).click()

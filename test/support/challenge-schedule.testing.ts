@@ -85,6 +85,8 @@ export async function runningSchedule(): Promise<RunningSchedule> {
     allowPrivate: true,
     webhooksPerAppMax: 1,
     challengesPerAppMax: 450,
+    attemptMsMax: 10_000,
+    attemptResponseBytesMax: 1_024,
     signingKeyGraceMs: 0,
   })
   const { id } = await registry.create(app, endpoint.url)

@@ -48,6 +48,7 @@ export const paths = {
   webhookReplay: "/2/webhooks/replay",
   webhookDetails: "/sluice/v1/webhooks",
   webhookDetail: "/sluice/v1/webhooks/:webhook_id",
+  webhookTest: "/sluice/v1/webhooks/:webhook_id/test",
   signingKey: "/sluice/v1/webhooks/:webhook_id/signing_key",
   ruleDetails: "/sluice/v1/rules",
   ruleDetail: "/sluice/v1/rules/:rule_id",

@@ -6,6 +6,7 @@ import type {
   AppsBody,
   AttemptsQuery,
   ChangeLinkBody,
+  ChangeWebhookBody,
   ChangeRuleTagBody,
   ChangeRulesBody,
   ChangeRulesQuery,
@@ -96,6 +97,7 @@ import type {
   TestRuleBody,
   TokenBody,
   TokenQuery,
+  TestDeliveryBody,
   TokensBody,
   TroubleBody,
   TroublesBody,
@@ -219,7 +221,11 @@ export interface Operations {
   }
   readonly replay: { readonly DELETE: Operation<ReplayBody> }
   readonly webhookDetails: { readonly GET: Read<WebhookDetailsBody, WebhookDetailsQuery> }
-  readonly webhookDetail: { readonly GET: Read<WebhookDetailBody> }
+  readonly webhookDetail: {
+    readonly GET: Read<WebhookDetailBody>
+    readonly PATCH: Operation<WebhookDetailBody, ChangeWebhookBody>
+  }
+  readonly webhookTest: { readonly POST: Operation<TestDeliveryBody> }
   readonly signingKey: {
     readonly GET: Read<SigningKeyBody>
     readonly POST: Operation<SigningKeyBody>

@@ -137,6 +137,10 @@ function resourcesOfX({ call, list }: Methods, changes: RuleChanges) {
       getDetails: list("webhookDetails"),
       /** A webhook with the delivery status of its link. Ours. */
       getDetail: call("GET", "webhookDetail"),
+      /** Names a webhook (`name`), or describes it (`description`); an empty text is removed. Ours. */
+      change: call("PATCH", "webhookDetail", "body"),
+      /** Sends a made-up post to a webhook, once, and returns how that ended: `outcome` is `delivered`, or why not. Ours. */
+      test: call("POST", "webhookTest"),
       /** The key of a webhook's Standard Webhooks signature. Ours. */
       getSigningKey: call("GET", "signingKey"),
       /** Makes a new signing key. Until `previous_valid_until`, deliveries are signed under the one before as well. Ours. */

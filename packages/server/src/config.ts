@@ -277,7 +277,7 @@ const table = {
   challengesPerAppMax: wholeNumber(
     [1, 10_000_000],
     450,
-    "Most challenges that an app may request in 15 minutes; a host gets at most twice as many.",
+    "Most challenges and tests of webhooks that an app may request in 15 minutes; a host gets at most twice as many.",
   ),
   webhookAllow: {
     parse: parseAllowedDestinations,

@@ -168,7 +168,9 @@ export function createControl(
     }),
     webhookRegistry: createWebhookRegistry({
       ...base,
-      ...(troubled && { outboundTo: troubled.challengesOf }),
+      ...(troubled && { outboundTo: troubled.challengesOf, deliveriesTo: troubled.deliveriesTo }),
+      attemptMsMax: webhookResponseMsMax,
+      attemptResponseBytesMax: config.attemptResponseBytesMax,
       ...outboundPostureOf(config),
       webhooksPerAppMax: config.webhooksPerAppMax,
       challengesPerAppMax: config.challengesPerAppMax,

@@ -12,19 +12,39 @@ const failing = {
   error: Type.Optional(Type.String({ description: "The failure, in words." })),
 }
 
-/** An attempt to deliver. */
-export const LinkAttempt = Type.Object({
-  id: Type.String({ description: "Number of the attempt over this link, from 1." }),
+const attempt = {
   at: Instant,
   duration_ms: Type.Integer(),
   ...failing,
   event_id: Type.String({ description: "The `webhook-id` header that was sent." }),
   bytes: Type.Integer({ description: "Size of the body that was sent." }),
+}
+
+/** An attempt to deliver. */
+export const LinkAttempt = Type.Object({
+  id: Type.String({ description: "Number of the attempt over this link, from 1." }),
+  ...attempt,
 })
 export type LinkAttempt = Static<typeof LinkAttempt>
 
 /** Header names in lower case, and their values. */
 const Headers = Type.Unsafe<Record<string, string>>({ type: "object", additionalProperties: { type: "string" } })
+
+const response = Type.Optional(
+  Type.Object(
+    {
+      status: Type.Integer(),
+      headers: Headers,
+      body: Type.String({ description: "The beginning of the body, as UTF-8." }),
+      bytes: Type.Integer({ description: "Size of the body that came." }),
+    },
+    { description: "The part of the response that is kept. Absent without a response, or when none is kept." },
+  ),
+)
+
+/** The result of a test of a webhook: one attempt, which is not in the log. */
+export const TestDeliveryBody = Type.Object({ data: Type.Object({ ...attempt, response }) })
+export type TestDeliveryBody = Static<typeof TestDeliveryBody>
 
 /** An attempt with its request and its response. */
 export const LinkAttemptBody = Type.Object({
@@ -48,17 +68,7 @@ export const LinkAttemptBody = Type.Object({
         { description: "Absent when nothing was sent." },
       ),
     ),
-    response: Type.Optional(
-      Type.Object(
-        {
-          status: Type.Integer(),
-          headers: Headers,
-          body: Type.String({ description: "The beginning of the body, as UTF-8." }),
-          bytes: Type.Integer({ description: "Size of the body that came." }),
-        },
-        { description: "The part of the response that is kept. Absent without a response, or when none is kept." },
-      ),
-    ),
+    response,
   }),
 })
 export type LinkAttemptBody = Static<typeof LinkAttemptBody>

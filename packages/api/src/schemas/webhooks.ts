@@ -142,6 +142,8 @@ export const WebhookDetail = Type.Object({
   id: Id,
   application_id: Id,
   url: Type.String(),
+  name: Type.Optional(Type.String({ description: "The name that its app gave it." })),
+  description: Type.Optional(Type.String({ description: "Its app's note about it." })),
   created_at: Instant,
   valid: Type.Boolean(),
   invalid_reason: Type.Optional(Type.String({ description: "Why it is not valid." })),
@@ -170,6 +172,19 @@ export const WebhookDetailsQuery = queryOf({
   pagination_token: PaginationToken,
 })
 export type WebhookDetailsQuery = Static<typeof WebhookDetailsQuery>
+
+/** Longest name and longest description of a webhook, characters. Ours. */
+const [nameCharactersMax, descriptionCharactersMax] = [100, 500]
+
+/** Body of `PATCH /sluice/v1/webhooks/:webhook_id`: members that are absent stay as they are, empty ones are removed. */
+export const ChangeWebhookBody = exactly(
+  {
+    name: Type.Optional(Type.String({ maxLength: nameCharactersMax })),
+    description: Type.Optional(Type.String({ maxLength: descriptionCharactersMax })),
+  },
+  { minProperties: 1 },
+)
+export type ChangeWebhookBody = Static<typeof ChangeWebhookBody>
 
 /** Delivery status of one link. */
 export const LinkDetailBody = Type.Object({ data: LinkDetail })

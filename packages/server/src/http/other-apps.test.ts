@@ -136,6 +136,13 @@ const routes: readonly (readonly [string, (id: string) => Promise<TestResponse>,
     "id",
   ],
   [
+    "PATCH a webhook",
+    (id) => at.send("PATCH", paths.webhookDetail.replace(":webhook_id", id), { name: "Mine" }),
+    "webhook",
+    "webhook_id",
+  ],
+  ["POST a test", (id) => at.send("POST", paths.webhookTest.replace(":webhook_id", id)), "webhook", "id"],
+  [
     "GET the state of a link",
     (id) => at.call(paths.linkDetail.replace(":webhook_id", id)),
     "webhook link",

@@ -88,7 +88,7 @@ test("a rule that exists already, or does not exist, is reported", async () => {
 test("a webhook is added, validated, linked, watched, unlinked and deleted", async () => {
   const webhook = (await json("webhooks", "add", receiver.url)) as { id: string }
   expect(webhook).toMatchObject({ url: receiver.url, valid: true })
-  expect(await json("webhooks", "list")).toEqual([webhook])
+  expect(await json("webhooks", "list")).toMatchObject([webhook])
   expect((await sluice("webhooks", "list")).stdout).toContain(receiver.url)
   expect(await json("webhooks", "validate", webhook.id)).toEqual({ valid: true })
 
@@ -105,6 +105,29 @@ test("a webhook is added, validated, linked, watched, unlinked and deleted", asy
   expect(await json("links", "list")).toEqual([])
   expect(await json("webhooks", "delete", webhook.id)).toEqual({ deleted: true })
   expect(await json("webhooks", "list")).toEqual([])
+})
+
+test("a webhook has a name and a description, and gets a test, whose failure is said", async () => {
+  const named = ["--name", "Zoo", "--description", "Posts of the zoo"]
+  const webhook = (await json("webhooks", "add", receiver.url, ...named)) as { id: string }
+  expect(webhook).toMatchObject({ name: "Zoo", description: "Posts of the zoo" })
+  expect((await sluice("webhooks", "list")).stdout).toMatch(/^\d+ +Zoo +yes /m)
+  expect(await json("webhooks", "change", webhook.id, "--description", "")).not.toHaveProperty("description")
+  expect((await sluice("webhooks", "change", webhook.id)).stderr).toContain("give --name or --description")
+  expect(await sluice("webhooks", "test", webhook.id)).toMatchObject({
+    status: 0,
+    stdout: expect.stringMatching(/^Delivered test_\d+ in \d+ ms\.\n$/) as string,
+  })
+  receiver.statusOf = () => 503
+  receiver.echoes = true
+  const failed = await sluice("webhooks", "test", webhook.id)
+  receiver.statusOf = () => 200
+  receiver.echoes = false
+  expect(failed).toMatchObject({ status: 1, stdout: "" })
+  expect(failed.stderr).toMatch(
+    /^error: The test was not delivered: the endpoint responded with status 503\.\n +Its response: \{/,
+  )
+  await json("webhooks", "delete", webhook.id)
 })
 
 test("an endpoint that fails the challenge is refused with the reason", async () => {

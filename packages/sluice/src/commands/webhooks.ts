@@ -5,16 +5,26 @@ import { clientCommand, connect, type ClientOptions } from "../connection/connec
 import { Failure } from "../process/failure.ts"
 import { printList, shortInstant } from "../terminal/table.ts"
 import { messageText, printResult, type CommandContext } from "../terminal/terminal.ts"
+import { nameOption } from "./option-values.ts"
+
+interface Texts {
+  readonly name?: string
+  readonly description?: string
+}
 
 /** The group's commands. */
 export function webhooksCommands(group: Command, context: CommandContext): void {
   const { terminal, environment } = context
   clientCommand(group, "add", "Register an endpoint, which must answer a challenge")
     .argument("<url>", "URL of the endpoint")
+    .option("--name <name>", "A name for it, which lists show", nameOption)
+    .option("--description <text>", "A note about it")
     .option("--json", "Print the webhook as JSON")
-    .action(async (url: string, options: ClientOptions) => {
+    .action(async (url: string, options: ClientOptions & Texts) => {
       const client = await connect(options, environment)
-      const { data } = await client.request("POST", "webhooks", { body: { url } })
+      const created = (await client.request("POST", "webhooks", { body: { url } })).data
+      const texts = textsIn(options)
+      const data = texts === undefined ? created : (await client.webhooks.change(created.id, texts)).data
       if (options.json === true) return terminal.printJson(data)
       await terminal.print(`Added webhook ${terminal.style.strong(messageText(data.id))}: ${messageText(data.url)}`)
       terminal.note(`To link it to the stream: sluice links add ${messageText(data.id)}`)
@@ -24,16 +34,48 @@ export function webhooksCommands(group: Command, context: CommandContext): void 
     .option("--json", "Print the webhooks as a JSON array")
     .action(async (options: ClientOptions) => {
       const client = await connect(options, environment)
-      const { data } = await client.request("GET", "webhooks")
-      await printList(terminal, options.json, data, {
+      const pages = await Array.fromAsync(client.pages("webhookDetails", { query: { max_results: 100 } }))
+      const webhooks = pages.flatMap(({ data }) => data)
+      await printList(terminal, options.json, webhooks, {
         none: "No webhooks yet. Add one: sluice webhooks add https://example.com/hook",
         columns: {
           ID: ({ id }) => id,
+          NAME: ({ name }) => name ?? "",
           VALID: ({ valid }) => (valid ? "yes" : "no"),
           CREATED: ({ created_at: createdAt }) => shortInstant(createdAt),
           URL: ({ url }) => url,
         },
       })
+    })
+
+  clientCommand(group, "change", "Name a webhook, or describe it")
+    .argument("<id>", "Id of the webhook")
+    .option("--name <name>", "Its name; an empty text removes it")
+    .option("--description <text>", "A note about it; an empty text removes it")
+    .option("--json", "Print the webhook as JSON")
+    .action(async (id: string, options: ClientOptions & Texts) => {
+      const texts = textsIn(options)
+      if (texts === undefined) throw new Failure("Nothing to change: give --name or --description.")
+      const client = await connect(options, environment)
+      const { data } = await client.webhooks.change(id, texts)
+      await printResult(terminal, options.json, data, `Changed webhook ${messageText(id)}.`)
+    })
+
+  clientCommand(group, "test", "Send a made-up post to a webhook, signed as deliveries are, and print how that ended")
+    .argument("<id>", "Id of the webhook")
+    .option("--json", "Print the result as JSON")
+    .action(async (id: string, options: ClientOptions) => {
+      const client = await connect(options, environment)
+      const { data } = await client.webhooks.test(id)
+      const isDelivered = data.outcome === "delivered"
+      if (options.json === true) await terminal.printJson(data)
+      else if (isDelivered) {
+        await terminal.print(`Delivered ${messageText(data.event_id)} in ${String(data.duration_ms)} ms.`)
+      }
+      if (isDelivered) return
+      const body = data.response?.body ?? ""
+      const hints = body === "" ? [] : [`Its response: ${body}`]
+      throw new Failure(`The test was not delivered: the endpoint ${data.error ?? `failed (${data.outcome})`}.`, hints)
     })
 
   clientCommand(group, "validate", "Challenge a webhook now")
@@ -61,6 +103,12 @@ export function webhooksCommands(group: Command, context: CommandContext): void 
       const { data } = await client.request("DELETE", "webhook", { parameters: { webhook_id: id } })
       await printResult(terminal, options.json, data, `Deleted webhook ${messageText(id)}.`)
     })
+}
+
+/** The texts that the options have; undefined when they have none. */
+function textsIn({ name, description }: Texts): Texts | undefined {
+  if (name === undefined && description === undefined) return undefined
+  return { ...(name !== undefined && { name }), ...(description !== undefined && { description }) }
 }
 
 function keyCommands(group: Command, { terminal, environment }: CommandContext): void {

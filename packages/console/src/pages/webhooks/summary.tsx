@@ -1,4 +1,4 @@
-import type { WebhookDetail } from "@sluice/api"
+import type { ChangeLinkBody, WebhookDetail } from "@sluice/api"
 import type { ReactNode } from "react"
 import { useApiChange } from "../../api/use-api.ts"
 import { Badge } from "../../components/badge.tsx"
@@ -41,7 +41,19 @@ function LinkFacts({ link }: { readonly link: LinkDetail }): ReactNode {
   const { total } = link
   return (
     <>
-      <Deliveries link={link} />
+      <LinkSwitch
+        name="Deliveries"
+        link={link}
+        body={{ paused: !link.paused }}
+        action={link.paused ? "Resume" : "Pause"}
+      >
+        {link.paused ? "paused" : "on"}
+        {link.paused_since !== undefined && (
+          <Muted>
+            since <Time at={link.paused_since} />
+          </Muted>
+        )}
+      </LinkSwitch>
       <Fact name="Endpoint">
         {link.paused
           ? "nothing is sent to it"
@@ -82,7 +94,14 @@ function LinkFacts({ link }: { readonly link: LinkDetail }): ReactNode {
           {total.withdrawn > 0 && `, ${countText(total.withdrawn)} withdrawn`}
         </Muted>
       </Fact>
-      <Order link={link} />
+      <LinkSwitch
+        name="Order"
+        link={link}
+        body={{ ordered: !link.ordered }}
+        action={link.ordered ? "Allow any order" : "Use strict order"}
+      >
+        {link.ordered ? "strict: one at a time" : "any: the fastest"}
+      </LinkSwitch>
       <Fact name="Delivered fields">
         {link.fields.length === 0 ? "id and text, the default" : <code>{link.fields.join(" ")}</code>}
       </Fact>
@@ -90,45 +109,33 @@ function LinkFacts({ link }: { readonly link: LinkDetail }): ReactNode {
   )
 }
 
-/** Whether the link is paused, and a button that pauses or resumes it. */
-function Deliveries({ link }: { readonly link: LinkDetail }): ReactNode {
+/** A state of the link that its app chooses, with a button that changes it. */
+function LinkSwitch({
+  name,
+  link,
+  body,
+  action,
+  children,
+}: {
+  readonly name: string
+  readonly link: LinkDetail
+  /** The change that the button makes. */
+  readonly body: ChangeLinkBody
+  readonly action: string
+  readonly children: ReactNode
+}): ReactNode {
   const change = useApiChange("PATCH", "linkDetail", {
     invalidates: ["webhookDetail", "webhookDetails", "linkDetails", "overview"],
   })
   return (
-    <Fact name="Deliveries">
-      {link.paused ? "paused" : "on"}
-      {link.paused_since !== undefined && (
-        <Muted>
-          since <Time at={link.paused_since} />
-        </Muted>
-      )}
+    <Fact name={name}>
+      {children}
       <Button
         size="small"
         isBusy={change.isPending}
-        onClick={() => change.mutate({ parameters: { webhook_id: link.webhook_id }, body: { paused: !link.paused } })}
+        onClick={() => change.mutate({ parameters: { webhook_id: link.webhook_id }, body })}
       >
-        {link.paused ? "Resume" : "Pause"}
-      </Button>
-      <ErrorNote error={change.error} />
-    </Fact>
-  )
-}
-
-/** The order of deliveries, and a button that changes it. */
-function Order({ link }: { readonly link: LinkDetail }): ReactNode {
-  const change = useApiChange("PATCH", "linkDetail", {
-    invalidates: ["webhookDetail", "webhookDetails", "linkDetails"],
-  })
-  return (
-    <Fact name="Order">
-      {link.ordered ? "strict: one at a time" : "any: the fastest"}
-      <Button
-        size="small"
-        isBusy={change.isPending}
-        onClick={() => change.mutate({ parameters: { webhook_id: link.webhook_id }, body: { ordered: !link.ordered } })}
-      >
-        {link.ordered ? "Allow any order" : "Use strict order"}
+        {action}
       </Button>
       <ErrorNote error={change.error} />
     </Fact>

@@ -10,6 +10,7 @@ import { countText, nounText } from "../../components/counts.ts"
 import { Icon } from "../../components/icon.tsx"
 import { SearchField } from "../../components/lists/search-field.tsx"
 import { VirtualList } from "../../components/lists/virtual-list.tsx"
+import { Muted } from "../../components/muted.tsx"
 import { PageHeader } from "../../components/page-header.tsx"
 import { Panel } from "../../components/panel.tsx"
 import { EmptyState, ErrorState, Skeleton } from "../../components/states.tsx"
@@ -105,12 +106,13 @@ export function WebhookList(): ReactNode {
 }
 
 function Row({ webhook }: { readonly webhook: WebhookDetail }): ReactNode {
-  const { id, url, link } = webhook
+  const { id, url, name, link } = webhook
   const { tone, text } = conditionOf(webhook)
   return (
     <Link href={`/${id}`} className={styles["row"]}>
       <span className={styles["url"]} title={url}>
-        {url}
+        {name ?? url}
+        {name !== undefined && <Muted>{url}</Muted>}
       </span>
       <span>
         <Badge tone={tone}>{text}</Badge>

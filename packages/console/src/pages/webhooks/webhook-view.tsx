@@ -14,8 +14,10 @@ import { EmptyState, ErrorNote, ErrorState, PageSkeleton } from "../../component
 import { Tabs } from "../../components/tabs.tsx"
 import { Attempts } from "./deliveries/attempts.tsx"
 import { DeadLetters } from "./deliveries/dead-letters.tsx"
+import { DescribeWebhook } from "./describe-webhook.tsx"
 import { LinkWebhook, useDeleteWebhook, useUnlinkWebhook } from "./link-dialogs.tsx"
 import { Replays } from "./replays.tsx"
+import { useTest } from "./send-test.tsx"
 import { SigningKey } from "./signing-key.tsx"
 import { Summary } from "./summary.tsx"
 import styles from "./webhook-view.module.css"
@@ -52,13 +54,15 @@ function Webhook({
   readonly view: string | undefined
   readonly isPaused: boolean
 }): ReactNode {
-  const { id, url, link } = webhook
+  const { id, url, name, description, link } = webhook
   const [isLinking, setIsLinking] = useState(false)
+  const [isDescribing, setIsDescribing] = useState(false)
   const [, navigate] = useLocation()
   const toast = useToast()
   const unlink = useUnlinkWebhook()
   const remove = useDeleteWebhook(() => navigate("/"))
   const challenge = useApiChange("PUT", "webhook", { invalidates: ["webhookDetail", "webhookDetails"] })
+  const test = useTest(webhook)
   const linkButton = (
     <Button kind="primary" onClick={() => setIsLinking(true)}>
       Link to the stream
@@ -67,7 +71,7 @@ function Webhook({
   return (
     <>
       <PageHeader
-        title={<span className={styles["title"]}>{url}</span>}
+        title={<span className={styles["title"]}>{name ?? url}</span>}
         actions={
           <>
             <Button
@@ -81,17 +85,26 @@ function Webhook({
             >
               Challenge now
             </Button>
+            {test.button}
             {link === undefined ? linkButton : <Button onClick={() => unlink.ask(webhook)}>Unlink</Button>}
             <Menu
               button={<Button aria-label="More actions for the webhook" />}
-              items={[{ text: "Delete the webhook …", isDanger: true, onChoose: () => remove.ask(webhook) }]}
+              items={[
+                { text: "Name and describe …", onChoose: () => setIsDescribing(true) },
+                { text: "Delete the webhook …", isDanger: true, onChoose: () => remove.ask(webhook) },
+              ]}
             >
               <Icon name="more" />
             </Menu>
           </>
         }
-      />
+      >
+        {name !== undefined && <span className={styles["title"]}>{url}</span>}
+        {name !== undefined && description !== undefined && <br />}
+        {description}
+      </PageHeader>
       <ErrorNote error={challenge.error} />
+      {test.result}
       <Summary webhook={webhook} />
       {link === undefined ? (
         <EmptyState title="Not linked to the stream" action={linkButton}>
@@ -116,6 +129,7 @@ function Webhook({
           />
         </div>
       )}
+      {isDescribing && <DescribeWebhook webhook={webhook} onClose={() => setIsDescribing(false)} />}
       {isLinking && <LinkWebhook webhook={webhook} onClose={() => setIsLinking(false)} />}
       {unlink.dialog}
       {remove.dialog}

@@ -1,5 +1,5 @@
 /**
- * Limits of challenges: each is a request to a host that the caller chooses and need not own.
+ * Limits of challenges and of tests of webhooks: each is a request to a host that the caller chooses and need not own.
  *
  *     requested by an app ─► room for it, for the host, and over all? ── no ──► 429, come again in a second
  *                            few enough in their 15 minutes? ── no ──► 429, come again when these are over

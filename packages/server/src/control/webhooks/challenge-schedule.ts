@@ -85,12 +85,16 @@ export class ChallengeSchedule {
     const consumerSecret = secretBox.open(app.consumerSecretSealed)
     const { id, url } = webhook
     const outbound = outboundTo?.({ appId: app.id, webhookId: id }) ?? this.#deps.outbound
-    const leave =
-      signal === undefined ? await this.#limits.enterEverywhere(app.id, url) : this.#limits.enterScheduled(url)
+    const leave = signal === undefined ? await this.enter(app, url) : this.#limits.enterScheduled(url)
     const result = await challenge({ outbound, random }, { url, consumerSecret }, signal).finally(leave)
     const detail = result.kind === "valid" ? "" : result.detail
     events.challengeFinished({ webhookId: id, outcome: result.kind, detail })
     return result
+  }
+
+  /** Takes a slot for a request to an endpoint that an app asks for; returns its release. Throws `RateLimited`. */
+  enter(app: App, url: string): Promise<() => void> {
+    return this.#limits.enterEverywhere(app.id, url)
   }
 
   /** Challenges a stored webhook, and validates or invalidates it by the result. */

@@ -101,6 +101,8 @@ export async function makeRegistryHarness(): Promise<RegistryHarness> {
     allowPrivate: false,
     webhooksPerAppMax: 3,
     challengesPerAppMax: 450,
+    attemptMsMax: 10_000,
+    attemptResponseBytesMax: 1_024,
     signingKeyGraceMs: 24 * hourMs,
   })
   const at: RegistryHarness = {

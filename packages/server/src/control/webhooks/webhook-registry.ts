@@ -6,13 +6,15 @@
  */
 import type { App } from "../../model/app.ts"
 import { asId, type AppId, type WebhookId } from "../../model/ids.ts"
-import { invalidRequest, notFound, type Problem } from "../../model/problem.ts"
-import type { StoredWebhook } from "../../model/webhook.ts"
+import { conflict, invalidRequest, notFound, type Problem } from "../../model/problem.ts"
+import type { StoredWebhook, WebhookTexts } from "../../model/webhook.ts"
 import { webhookUrlFault, type OutboundPosture } from "../../runtime/outbound/outbound-address.ts"
 import type { KeysetRange } from "../../store/keyset-range.ts"
+import type { Random } from "../../runtime/random.ts"
 import type { Snowflakes } from "../../runtime/snowflakes.ts"
 import { ChallengeSchedule, type ChallengeScheduleDeps } from "./challenge-schedule.ts"
 import { expectedResponse } from "./crc-check.ts"
+import { sendTestDelivery, type TestDelivery, type TestDeliveryDeps } from "./test-delivery.ts"
 
 /** The key of a webhook's Standard Webhooks signature. */
 export interface SigningKey {
@@ -45,6 +47,13 @@ export interface WebhookRegistry {
    * webhook.
    */
   validate(app: App, id: WebhookId): Promise<boolean>
+  /** Sets its name and its description. Without `appId` it may be any app's. Throws 404 when there is no such webhook. */
+  describe(appId: AppId | undefined, id: WebhookId, texts: WebhookTexts): Promise<void>
+  /**
+   * Sends a test to a webhook, and returns how that ended. Throws 404 when the app has no such webhook, 409 when it is not
+   * valid, and `RateLimited` as `validate` does: tests and challenges count together.
+   */
+  sendTest(app: App, id: WebhookId): Promise<TestDelivery>
   /** Throws 404 when the app has no such webhook. */
   signingKey(appId: AppId, id: WebhookId): Promise<SigningKey>
   /**
@@ -67,24 +76,30 @@ const signingKeyBytes = 32
 /** The registry over a store. */
 export function createWebhookRegistry(
   deps: ChallengeScheduleDeps &
-    OutboundPosture & {
+    OutboundPosture &
+    Pick<TestDeliveryDeps, "attemptMsMax" | "attemptResponseBytesMax"> & {
+      /** The sender of a webhook's deliveries, where that is not `outbound`. */
+      deliveriesTo?: Required<TestDeliveryDeps>["outboundTo"]
       snowflakes: Snowflakes
       webhooksPerAppMax: number
       /** Time for which deliveries are also signed with the previous signing key. */
       signingKeyGraceMs: number
     },
 ): WebhookRegistry {
-  const { store, secretBox, clock, webhooksPerAppMax, signingKeyGraceMs } = deps
+  const { store, secretBox, clock, webhooksPerAppMax } = deps
   const challenges = new ChallengeSchedule(deps)
-
-  function newSigningKey(): string {
-    return `whsec_${Buffer.from(deps.random.bytes(signingKeyBytes)).toString("base64")}`
-  }
 
   async function webhookOf(appId: AppId, id: WebhookId): Promise<StoredWebhook> {
     const webhook = await store.webhook(appId, id)
     if (webhook === undefined) throw notFound("webhook", "id", id)
     return webhook
+  }
+
+  async function find(appId: AppId | undefined, id: WebhookId): Promise<StoredWebhook | undefined> {
+    if (appId !== undefined) return store.webhook(appId, id)
+    // Ids have no order of their own here: the page that begins above it begins with it.
+    const [found] = await store.webhookPage({}, { direction: "older", from: idAfter(id), limit: 1 })
+    return found?.id === id ? found : undefined
   }
 
   return {
@@ -116,7 +131,7 @@ export function createWebhookRegistry(
         createdAtMs: nowMs,
         valid: true,
         checkedAtMs: nowMs,
-        signingKeySealed: secretBox.seal(newSigningKey()),
+        signingKeySealed: secretBox.seal(newSigningKey(deps.random)),
       }
       const outcome = await store.createWebhook(webhook, { webhooksMax: webhooksPerAppMax })
       if (outcome === "duplicate") throw duplicate(url)
@@ -126,11 +141,27 @@ export function createWebhookRegistry(
 
     list: (appId) => store.webhooks(appId),
     page: (of, range) => store.webhookPage(of, range),
-    async find(appId, id) {
-      if (appId !== undefined) return store.webhook(appId, id)
-      // Ids have no order of their own here: the page that begins above it begins with it.
-      const [found] = await store.webhookPage({}, { direction: "older", from: idAfter(id), limit: 1 })
-      return found?.id === id ? found : undefined
+    find,
+
+    async describe(appId, id, texts) {
+      const owner = appId ?? (await find(undefined, id))?.appId
+      const isKnown = owner !== undefined && (await store.describeWebhook(owner, id, texts))
+      if (!isKnown) throw notFound("webhook", "webhook_id", id)
+    },
+
+    async sendTest(app, id) {
+      const webhook = await webhookOf(app.id, id)
+      if (!webhook.valid) {
+        throw conflict(
+          `Webhook [${id}] is not valid, so nothing is sent to it: the endpoint ${webhook.invalidReason ?? "failed a challenge"}. Validate it first.`,
+        )
+      }
+      const leave = await challenges.enter(app, webhook.url)
+      const { outboundTo: _, deliveriesTo, ...sending } = deps
+      return sendTestDelivery(app, webhook, {
+        ...sending,
+        ...(deliveriesTo && { outboundTo: deliveriesTo }),
+      }).finally(leave)
     },
 
     async validate(app, id) {
@@ -138,6 +169,33 @@ export function createWebhookRegistry(
       return result.kind === "valid"
     },
 
+    ...createSigningKeys(deps, webhookOf),
+
+    async delete(appId, id) {
+      const isDeleted = await store.deleteWebhook(appId, id)
+      if (!isDeleted) throw notFound("webhook", "id", id)
+    },
+
+    runSchedule: (signal) => challenges.run(signal),
+  }
+}
+
+function newSigningKey(random: Random): string {
+  return `whsec_${Buffer.from(random.bytes(signingKeyBytes)).toString("base64")}`
+}
+
+/** The signing keys of webhooks: shown and replaced. */
+function createSigningKeys(
+  {
+    store,
+    secretBox,
+    clock,
+    random,
+    signingKeyGraceMs,
+  }: Pick<ChallengeScheduleDeps, "store" | "secretBox" | "clock" | "random"> & { readonly signingKeyGraceMs: number },
+  webhookOf: (appId: AppId, id: WebhookId) => Promise<StoredWebhook>,
+): Pick<WebhookRegistry, "signingKey" | "rotateSigningKey"> {
+  return {
     async signingKey(appId, id) {
       const { signingKeySealed, previousKey } = await webhookOf(appId, id)
       const isInGrace = previousKey !== undefined && previousKey.untilMs > clock.nowMs()
@@ -148,7 +206,7 @@ export function createWebhookRegistry(
     },
 
     async rotateSigningKey(appId, id) {
-      const signingKey = newSigningKey()
+      const signingKey = newSigningKey(random)
       const previousUntilMs = clock.nowMs() + signingKeyGraceMs
       const isRotated = await store.rotateSigningKey(appId, id, {
         signingKeySealed: secretBox.seal(signingKey),
@@ -157,13 +215,6 @@ export function createWebhookRegistry(
       if (!isRotated) throw notFound("webhook", "id", id)
       return { signingKey, ...(signingKeyGraceMs > 0 && { previousUntilMs }) }
     },
-
-    async delete(appId, id) {
-      const isDeleted = await store.deleteWebhook(appId, id)
-      if (!isDeleted) throw notFound("webhook", "id", id)
-    },
-
-    runSchedule: (signal) => challenges.run(signal),
   }
 }
 

@@ -335,6 +335,15 @@ const examples: Readonly<Record<string, OperationExamples>> = {
   getLinkState: { response: { data: linkState } },
   getWebhookStates: { response: { data: [webhookState], meta: { result_count: 1 } } },
   getWebhookState: { response: { data: webhookState } },
+  updateWebhook: {
+    request: { name: "Zoo", description: "Writes posts of the zoo to its archive." },
+    response: { data: { ...webhookState, name: "Zoo", description: "Writes posts of the zoo to its archive." } },
+  },
+  testWebhook: {
+    response: {
+      data: { at, duration_ms: 12, outcome: "delivered", status: 200, event_id: `test_${webhookId}`, bytes: 182 },
+    },
+  },
   updateLink: { request: { ordered: true }, response: { data: { ...linkState, ordered: true } } },
   getLinkAttempts: {
     response: {

@@ -9,10 +9,12 @@ import {
   type LinkDetail,
   type RedeliveredMatchesBody,
   type ReplayState,
+  type TestDeliveryBody,
   type Webhook,
   type WebhookDetail,
 } from "@sluice/api"
 import type { Redelivered } from "../../control/redeliveries.ts"
+import type { TestDelivery } from "../../control/webhooks/test-delivery.ts"
 import type { SigningKey } from "../../control/webhooks/webhook-registry.ts"
 import type { LinkState } from "../../delivery/links/link-states.ts"
 import type { App } from "../../model/app.ts"
@@ -89,13 +91,15 @@ function presentLink(app: App, { createdAtMs, query, webhookId }: StoredLink): L
 
 /** A webhook with the state of its link. */
 export function presentWebhookState(
-  { id, appId, url, createdAtMs, valid, invalidReason, checkedAtMs }: StoredWebhook,
+  { id, appId, url, name, description, createdAtMs, valid, invalidReason, checkedAtMs }: StoredWebhook,
   state: LinkState | undefined,
 ): WebhookDetail {
   return {
     id,
     application_id: appId,
     url,
+    ...(name !== undefined && { name }),
+    ...(description !== undefined && { description }),
     created_at: instant(createdAtMs),
     valid,
     ...(invalidReason !== undefined && { invalid_reason: invalidReason }),
@@ -140,16 +144,31 @@ export function presentLinkDetail(state: LinkState): LinkDetail {
 
 /** An attempt to deliver. */
 export function presentAttempt(attempt: StoredAttempt): LinkAttempt {
-  const { id, atMs, durationMs, outcome, status, bytes, error } = attempt
+  return { id: attempt.id, ...presentEnd({ ...attempt, eventId: eventIdOf(attempt) }) }
+}
+
+/** The result of a test of a webhook. */
+export function presentTestDelivery({ response, ...ended }: TestDelivery): TestDeliveryBody["data"] {
+  return { ...presentEnd(ended), ...(response !== undefined && { response: presentResponse(response) }) }
+}
+
+function presentEnd({
+  eventId,
+  atMs,
+  durationMs,
+  outcome,
+  status,
+  bytes,
+  error,
+}: Omit<TestDelivery, "response">): Omit<LinkAttempt, "id"> {
   const fault = faultOf(outcome)
   return {
-    id,
     at: instant(atMs),
     duration_ms: Math.max(0, Math.round(durationMs)),
     outcome,
     ...(fault !== undefined && { fault }),
     ...(status !== undefined && { status }),
-    event_id: eventIdOf(attempt),
+    event_id: eventId,
     bytes,
     ...(error !== undefined && { error }),
   }

@@ -51,6 +51,24 @@ test("webhooks are found by a part of their URL, and a token belongs to the sear
   expect((await at.call(other)).status).toBe(400)
 })
 
+test("a webhook is named and described: absent texts stay, blank ones are removed", async () => {
+  const id = webhooks[0] ?? ""
+  const change = (body: object, token = at.app.bearer_token) =>
+    at.send("PATCH", pathOf(paths.webhookDetail, { webhook_id: id }), body, token)
+  const named = await change({ name: " Zoo ", description: "Posts of the zoo" })
+  expect(named.body).toMatchObject({ data: { id, name: "Zoo", description: "Posts of the zoo" } })
+  expect((await change({ description: " " }, operator)).body.data).not.toHaveProperty("description")
+  expect((await page("max_results=5")).data.find((one) => one.id === id)).toMatchObject({ name: "Zoo" })
+  const { body } = await at.call(paths.webhooks)
+  expect(JSON.stringify(body), "X's own list stays as it is").not.toContain("Zoo")
+  for (const wrong of [{}, { name: "n".repeat(101) }, { description: "d".repeat(501) }, { name: 1 }, { title: "x" }]) {
+    expect((await change(wrong)).status, JSON.stringify(wrong)).toBe(400)
+  }
+  const other = await at.newApp()
+  expect((await change({ name: "Mine" }, other.app.bearer_token)).status).toBe(404)
+  expect((await change({ name: "" })).body.data).not.toHaveProperty("name")
+})
+
 test("an app sees its own webhooks, and an operator all", async () => {
   const other = await at.newApp()
   const theirs = await other.webhook()

@@ -1,6 +1,12 @@
 import { ownPageSizes, paths } from "@sluice/api"
-import { WebhookParams, WebhookDetailBody, WebhookDetailsBody, WebhookDetailsQuery } from "@sluice/api/schemas"
-import { asId, type WebhookId } from "../../model/ids.ts"
+import {
+  ChangeWebhookBody,
+  WebhookParams,
+  WebhookDetailBody,
+  WebhookDetailsBody,
+  WebhookDetailsQuery,
+} from "@sluice/api/schemas"
+import { asId, type AppId, type WebhookId } from "../../model/ids.ts"
 import { notFound } from "../../model/problem.ts"
 import type { StoredWebhook } from "../../model/webhook.ts"
 import { keysetPage } from "../../paging/keyset-page.ts"
@@ -37,15 +43,31 @@ export function webhookStateRoutes(
     },
   )
 
+  async function detailOf(appId: AppId | undefined, id: WebhookId): Promise<WebhookDetailBody> {
+    const webhook = await webhookRegistry.find(appId, id)
+    if (webhook === undefined) throw notFound("webhook", "webhook_id", id)
+    return presentData(presentWebhookState(webhook, (await webhookLinks.statesOf([id])).get(id)))
+  }
+
   /** GET /sluice/v1/webhooks/:webhook_id */
   server.get(
     paths.webhookDetail,
     bearerRoute("Get a webhook with the delivery status of its link", WebhookDetailBody, { params: WebhookParams }),
+    (request) => detailOf(scopeOf(request), asId(request.params.webhook_id)),
+  )
+
+  /** PATCH /sluice/v1/webhooks/:webhook_id: its name and its description. Returns its new state. */
+  server.patch(
+    paths.webhookDetail,
+    bearerRoute("Name or describe a webhook", WebhookDetailBody, { params: WebhookParams, body: ChangeWebhookBody }),
     async (request) => {
       const id = asId<WebhookId>(request.params.webhook_id)
-      const webhook = await webhookRegistry.find(scopeOf(request), id)
-      if (webhook === undefined) throw notFound("webhook", "webhook_id", id)
-      return presentData(presentWebhookState(webhook, (await webhookLinks.statesOf([id])).get(id)))
+      const { name, description } = request.body
+      await webhookRegistry.describe(scopeOf(request), id, {
+        ...(name !== undefined && { name: name.trim() }),
+        ...(description !== undefined && { description: description.trim() }),
+      })
+      return detailOf(scopeOf(request), id)
     },
   )
 }

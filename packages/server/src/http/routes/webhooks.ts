@@ -3,6 +3,7 @@ import {
   CreateWebhookBody,
   DeletedBody,
   SigningKeyBody,
+  TestDeliveryBody,
   WebhookBody,
   WebhookParams,
   WebhooksBody,
@@ -13,7 +14,13 @@ import { asId, type WebhookId } from "../../model/ids.ts"
 import { appOf } from "../auth.ts"
 import type { HttpDeps, HttpServer } from "../deps.ts"
 import { presentData, presentList } from "../present/bodies.ts"
-import { presentDeleted, presentSigningKey, presentValid, presentWebhook } from "../present/deliveries.ts"
+import {
+  presentDeleted,
+  presentSigningKey,
+  presentTestDelivery,
+  presentValid,
+  presentWebhook,
+} from "../present/deliveries.ts"
 import { bearerRoute } from "./route-schema.ts"
 
 /** The webhooks of an app. */
@@ -37,6 +44,14 @@ export function webhookRoutes(server: HttpServer, { webhookRegistry }: Pick<Http
     paths.webhook,
     bearerRoute("Challenge a webhook", WebhookValidBody, { params: WebhookParams }),
     async (request) => presentValid(await webhookRegistry.validate(appOf(request), asId(request.params.webhook_id))),
+  )
+
+  /** POST /sluice/v1/webhooks/:webhook_id/test: sends a made-up post to it, once, and returns how that ended. */
+  server.post(
+    paths.webhookTest,
+    bearerRoute("Send a test to a webhook", TestDeliveryBody, { params: WebhookParams }),
+    async (request) =>
+      presentData(presentTestDelivery(await webhookRegistry.sendTest(appOf(request), asId(request.params.webhook_id)))),
   )
 
   /** GET /sluice/v1/webhooks/:webhook_id/signing_key: what a receiver checks `webhook-signature` with. */
