@@ -47,7 +47,7 @@ export function loginCommand(command: Command, { terminal, environment }: Comman
 /** The command's argument, option and action. */
 export function logoutCommand(command: Command, { terminal, environment }: CommandContext): void {
   command
-    .argument("<name>", "Name of the context")
+    .argument("<name>", "Name of the context", checkedContextName)
     .option("--json", "Print the result as JSON")
     .action(async (name: string, { json }: { readonly json?: true }) => {
       const { userDirectory } = environment

@@ -1,7 +1,7 @@
 import { createReadStream } from "node:fs"
 import type { Client } from "@sluice/client"
 import type { Command } from "commander"
-import { contextFile, currentContextName, readContext, type NamedContext } from "./context-files.ts"
+import { checkedContextName, contextFile, currentContextName, readContext, type NamedContext } from "./context-files.ts"
 import { defaultDataDirectory, findCredentials, readCredentials, type FoundCredentials } from "./credentials-file.ts"
 import type { Environment } from "../environment.ts"
 import { Failure, messageOf } from "../process/failure.ts"
@@ -30,7 +30,11 @@ export function withConnectionOptions(command: Command): Command {
     .option("--url <url>", `URL of the server (default: SLUICE_URL, the URL of \`sluice dev\`, or ${defaultUrl})`)
     .option("--token-file <file>", "File with the token (default: SLUICE_TOKEN, or the token of `sluice dev`)")
     .option("--token <token>", "Token; visible to all users of this machine, so prefer --token-file or SLUICE_TOKEN")
-    .option("--context <name>", "Server and token that `sluice login` saved (default: SLUICE_CONTEXT, or `sluice use`)")
+    .option(
+      "--context <name>",
+      "Server and token that `sluice login` saved (default: SLUICE_CONTEXT, or `sluice use`)",
+      checkedContextName,
+    )
     .option(
       "--data <directory>",
       `Data directory of \`sluice dev\` (default: SLUICE_DATA, or ${defaultDataDirectory} in this directory or a parent)`,
