@@ -59,7 +59,7 @@ test("contexts are listed, chosen and deleted", async () => {
   expect((await user.sluice(["sources", "list"])).status).toBe(0)
   expect((await user.sluice(["use", "work"])).status).toBe(0)
   const refused = await user.sluice(["sources", "list"])
-  expect(refused).toMatchObject({ status: 1, stderr: expect.stringContaining("needs a token of an operator") })
+  expect(refused).toMatchObject({ status: 1, stderr: expect.stringContaining("it takes a token of kind operator") })
   expect((await user.sluice(["sources", "list", "--context", "ops"])).status).toBe(0)
   expect((await user.sluice(["sources", "list"], { env: { SLUICE_CONTEXT: "ops" } })).status).toBe(0)
   expect((await user.sluice(["use", "other"])).stderr).toContain("There is no context other.")
@@ -86,6 +86,9 @@ test("a token of a program that sends posts may be saved", async () => {
   const { stdout } = await run(["token", "create", "--kind", "ingest", "--data", data])
   expect(await user.login("sender", stdout.trim())).toMatchObject({ status: 0 })
   expect(JSON.parse((await user.sluice(["use", "--json"])).stdout)).toMatchObject([{ kind: "other" }])
+  expect((await user.sluice(["sources", "list"])).stderr).toContain("the context sender may not do this")
+  const refused = await user.sluice(["rules", "list"])
+  expect(refused.stderr).toContain("The token of the context sender may not do this: it takes a token of kind app")
 })
 
 test.each(["../x", "", ".", "a/b", "x".repeat(200), "a\u001b[31m"])("the name %j is refused", async (name) => {

@@ -34,7 +34,7 @@ export function loginCommand(command: Command, { terminal, environment }: Comman
       checkedUrl(url)
       const text = tokenFile === undefined ? await inputToken(name, terminal) : await readTokenFile(tokenFile)
       const token = checkedToken(text)
-      noteConnection(environment, { url, place: tokenFile ?? "standard input" })
+      noteConnection(environment, { url, place: { kind: "given", name: tokenFile ?? "standard input" } })
       const { kind, owner, application } = await ownerOf(url, token)
       const file = await writeContext(environment.userDirectory, { name, url, token, kind })
       await chooseContext(environment.userDirectory, name)
