@@ -1,23 +1,36 @@
-/** Adds a page for each Markdown file of the repository to the site, in the frame of `document.html`. */
+/**
+ * Adds a page for each Markdown file of the repository to the site, in the frame of `document.html`, and the module that holds
+ * the index of their sections.
+ */
 import { readdirSync, readFileSync } from "node:fs"
 import { join, posix } from "node:path"
 import type { Plugin } from "vite"
+import { indexText } from "../src/search/section-index.ts"
 import { escaped, pagePath, renderDocument, type Document } from "./document.ts"
+import { sectionsOf } from "./sections.ts"
 
 const frame = "document.html"
 
+const [indexModule, indexFile] = ["virtual:search-index", "search-index"]
+
 /** Makes the pages of the repository in `root`. */
 export function documentation(root: string): Plugin {
+  let documents: ReadonlyMap<string, Document> = new Map()
   return {
     name: "documentation",
     apply: "build",
+    buildStart() {
+      documents = readDocuments(root)
+    },
+    // The resolved name becomes the file's, and hosts may hide files whose names begin with _.
+    resolveId: (id) => (id === indexModule ? indexFile : undefined),
+    load: (id) => (id === indexFile ? `export default ${JSON.stringify(indexOf(documents))}` : undefined),
     generateBundle: {
       order: "post",
       handler(_, bundle) {
         const framed = bundle[frame]
         if (framed?.type !== "asset") throw new Error(`The build has no ${frame}.`)
         delete bundle[frame]
-        const documents = readDocuments(root)
         const pictures = new Set([...documents.values()].flatMap((document) => document.pictures))
         for (const [path, document] of documents) {
           const source = pageOf(String(framed.source), path, documents, document)
@@ -29,6 +42,20 @@ export function documentation(root: string): Plugin {
       },
     },
   }
+}
+
+/** The text of the index of their sections. */
+function indexOf(documents: ReadonlyMap<string, Document>): string {
+  return indexText(
+    [...documents].flatMap(([path, { title, html }]) =>
+      sectionsOf(html).map(({ anchor, heading, text }) => ({
+        id: `${pagePath(path)}#${anchor}`,
+        page: title,
+        heading,
+        text,
+      })),
+    ),
+  )
 }
 
 /** The documents by their paths from `root`: those at the top, in `docs`, of the packages and of the examples. */

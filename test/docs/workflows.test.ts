@@ -1,6 +1,6 @@
 /** The workflows run scripts that exist, and every long test runs in one of them. */
 import { existsSync, readdirSync, readFileSync } from "node:fs"
-import { join } from "node:path"
+import { join, matchesGlob } from "node:path"
 import { fileURLToPath } from "node:url"
 import { describe, expect, test } from "vitest"
 import { parse } from "yaml"
@@ -15,6 +15,7 @@ interface Step {
 }
 
 interface Job {
+  readonly permissions?: object
   readonly "timeout-minutes"?: number | string
   readonly strategy?: { readonly matrix: { readonly include: readonly Matrix[] } }
   readonly steps: readonly Step[]
@@ -30,6 +31,7 @@ interface Matrix {
 interface Workflow {
   readonly on: Readonly<Record<string, unknown>>
   readonly permissions?: object
+  readonly concurrency?: unknown
   readonly jobs: Readonly<Record<string, Job>>
 }
 
@@ -99,6 +101,45 @@ test("pull requests run what CI runs, and the nightly tests can be started by ha
   })
   expect(workflows["nightly.yml"]?.on).toMatchObject({ schedule: [{ cron: expect.any(String) }] })
   expect(workflows["nightly.yml"]?.on).toHaveProperty("workflow_dispatch")
+})
+
+/** The permissions of the jobs that have others than the workflow's. */
+const permissionsOf = ({ jobs }: Workflow): Readonly<Record<string, object | undefined>> =>
+  Object.fromEntries(Object.entries(jobs).map(([name, { permissions }]) => [name, permissions]))
+
+test("a push to main publishes the site when a file has changed of which it is made", () => {
+  const workflow = workflows["site.yml"] ?? expect.unreachable()
+  const { branches, paths } = workflow.on["push"] as { readonly branches: unknown; readonly paths: readonly string[] }
+  expect(branches).toEqual(["main"])
+  const made = [
+    "README.md",
+    "CHANGELOG.md",
+    "docs/rules.md",
+    "docs/decisions/threads.md",
+    "docs/console.png",
+    "examples/README.md",
+    "packages/client/README.md",
+    "package-lock.json",
+    "site/document.html",
+    "site/src/main.tsx",
+    "packages/rules/src/index.ts",
+    "packages/console/src/styles/base.css",
+  ]
+  expect(made.filter((path) => !paths.some((pattern) => matchesGlob(path, pattern)))).toEqual([])
+  const { devDependencies } = JSON.parse(read("site/package.json")) as { readonly devDependencies: object }
+  const ours = Object.keys(devDependencies).flatMap((name) => /^@sluice\/(\w+)$/.exec(name)?.slice(1) ?? [])
+  expect(paths).toEqual(expect.arrayContaining(ours.map((name) => `packages/${name}/**`)))
+})
+
+test("only the job that publishes the site may write its pages, and no change cuts off another's publication", () => {
+  const workflow = workflows["site.yml"] ?? expect.unreachable()
+  expect(workflow.permissions).toEqual({ contents: "read" })
+  expect(permissionsOf(workflow)).toEqual({
+    build: { contents: "read", pages: "read" },
+    publish: { pages: "write", "id-token": "write" },
+  })
+  expect(workflow.concurrency).toBe("site")
+  expect(workflow.jobs["publish"]?.steps.map(({ uses, run }) => uses ?? run)).toEqual(["actions/deploy-pages@v4"])
 })
 
 test("the parts of the mutants are the whole list", () => {

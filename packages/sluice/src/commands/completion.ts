@@ -1,6 +1,7 @@
 /** `sluice completion`: prints completion scripts, generated from the commands. */
 import { Argument, type Command } from "commander"
-import { completionScripts, type CompletedCommand } from "../completion/completion-scripts.ts"
+import { completionScripts, type CompletedCommand, type CompletedValues } from "../completion/completion-scripts.ts"
+import { checkedContextName } from "../connection/context-files.ts"
 import type { CommandContext } from "../terminal/terminal.ts"
 
 const shells = Object.keys(completionScripts) as (keyof typeof completionScripts)[]
@@ -36,15 +37,20 @@ function completed(command: Command, path: string): readonly CompletedCommand[] 
   const own: CompletedCommand = {
     path,
     commands: commands.map((one) => ({ name: one.name(), description: one.description() })),
-    options: help
-      .visibleOptions(command)
-      .flatMap(({ long, description, required, optional, argChoices = [] }) =>
-        typeof long === "string"
-          ? [{ name: long, description, takesValue: required || optional, choices: argChoices }]
-          : [],
-      ),
-    choices: command.registeredArguments.flatMap(({ argChoices = [] }) => argChoices),
+    options: help.visibleOptions(command).flatMap((option) => {
+      const { long, description, required, optional } = option
+      if (typeof long !== "string") return []
+      return [{ name: long, description, values: required || optional ? valuesOf([option]) : undefined }]
+    }),
+    values: valuesOf(command.registeredArguments),
   }
   const below = commands.filter((one) => one.name() !== "help")
   return [own, ...below.flatMap((one) => completed(one, `${path} ${one.name()}`.trim()))]
+}
+
+/** The values of an option or of arguments. The parser of a context's name marks those that are contexts. */
+function valuesOf(parsed: readonly Pick<Argument, "argChoices" | "parseArg">[]): CompletedValues {
+  if (parsed.some(({ parseArg }) => parseArg === checkedContextName)) return { kind: "contexts" }
+  const choices = parsed.flatMap(({ argChoices = [] }) => argChoices)
+  return choices.length > 0 ? { kind: "choices", choices } : { kind: "files" }
 }

@@ -34,7 +34,7 @@ export function loginCommand(command: Command, { terminal, environment }: Comman
       checkedUrl(url)
       const text = tokenFile === undefined ? await inputToken(name, terminal) : await readTokenFile(tokenFile)
       const token = checkedToken(text)
-      noteConnection(environment, { url, place: tokenFile ?? "standard input" })
+      noteConnection(environment, { url, place: { kind: "given", name: tokenFile ?? "standard input" } })
       const { kind, owner, application } = await ownerOf(url, token)
       const file = await writeContext(environment.userDirectory, { name, url, token, kind })
       await chooseContext(environment.userDirectory, name)
@@ -47,7 +47,7 @@ export function loginCommand(command: Command, { terminal, environment }: Comman
 /** The command's argument, option and action. */
 export function logoutCommand(command: Command, { terminal, environment }: CommandContext): void {
   command
-    .argument("<name>", "Name of the context")
+    .argument("<name>", "Name of the context", checkedContextName)
     .option("--json", "Print the result as JSON")
     .action(async (name: string, { json }: { readonly json?: true }) => {
       const { userDirectory } = environment

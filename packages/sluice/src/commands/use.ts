@@ -1,7 +1,13 @@
 /** `sluice use`: chooses the current context, or lists all. */
 import type { Command } from "commander"
 import { mustReadContext } from "../connection/connection.ts"
-import { chooseContext, contextNames, currentContextName, readContext } from "../connection/context-files.ts"
+import {
+  checkedContextName,
+  chooseContext,
+  contextNames,
+  currentContextName,
+  readContext,
+} from "../connection/context-files.ts"
 import { Failure } from "../process/failure.ts"
 import { printList } from "../terminal/table.ts"
 import { messageText, printResult, type CommandContext } from "../terminal/terminal.ts"
@@ -14,7 +20,7 @@ interface UseOptions {
 /** The command's argument, options and action. */
 export function useCommand(command: Command, { terminal, environment }: CommandContext): void {
   command
-    .argument("[name]", "Name of the context to choose; without it, all are listed")
+    .argument("[name]", "Name of the context to choose; without it, all are listed", checkedContextName)
     .option("--none", "Choose no context")
     .option("--json", "Print the result as JSON")
     .action(async (name: string | undefined, { none, json }: UseOptions) => {

@@ -1,4 +1,14 @@
-/** Scripts that have a shell complete the command's words. Each holds all of them, so that no key press starts Node. */
+/**
+ * Scripts that have a shell complete the command's words. Each holds all of them, so that no key press starts Node. The
+ * names of contexts are those of files: the script lists their directory and passes on valid names alone, because a shell
+ * would expand others.
+ */
+
+/** Values that are completed: a few that are known, the names of the saved contexts, or the names of files. */
+export type CompletedValues =
+  | { readonly kind: "choices"; readonly choices: readonly string[] }
+  | { readonly kind: "contexts" }
+  | { readonly kind: "files" }
 
 /** A command, as it is completed. */
 export interface CompletedCommand {
@@ -9,12 +19,11 @@ export interface CompletedCommand {
     /** With its dashes. */
     readonly name: string
     readonly description: string
-    readonly takesValue: boolean
-    /** The values that it takes, when these are few. */
-    readonly choices: readonly string[]
+    /** `undefined` for an option without a value. */
+    readonly values: CompletedValues | undefined
   }[]
-  /** The values that its arguments take, when these are few. */
-  readonly choices: readonly string[]
+  /** The values of its arguments. */
+  readonly values: CompletedValues
 }
 
 type Script = (commands: readonly CompletedCommand[]) => string
@@ -41,7 +50,7 @@ function walk(commands: readonly CompletedCommand[], words: string): string {
     below.filter(({ name }) => name !== "help").map(({ name }) => quoted(`${path} ${name}`.trim())),
   )
   const expecting = commands.flatMap(({ path, options }) => {
-    const names = options.filter(({ takesValue }) => takesValue).map(({ name }) => name)
+    const names = options.filter(({ values }) => values !== undefined).map(({ name }) => name)
     return names.length === 0
       ? []
       : [`      ${quoted(path)}) case $word in ${names.join("|")}) expecting=$word;; esac;;`]
@@ -61,67 +70,103 @@ ${expecting.join("\n")}
   done`
 }
 
-/** The values of an option, by command and option. */
-function choicesCases(commands: readonly CompletedCommand[], then: (choices: readonly string[]) => string): string {
+/**
+ * Shared by bash and zsh: prints the names of the saved contexts, one a line. Its body is a subshell, whose options
+ * `options` sets.
+ */
+function contextsFunction(options: string): string {
+  return `_sluice_contexts() (
+  ${options}
+  LC_ALL=C config=$HOME/.config
+  [[ \${XDG_CONFIG_HOME:-} == /* ]] && config=$XDG_CONFIG_HOME
+  for file in "$config"/sluice/contexts/*.json; do
+    name=\${file##*/} name=\${name%.json}
+    [[ $name =~ ${contextName} ]] && printf '%s\\n' "$name"
+  done
+)`
+}
+
+/** Names of contexts. Source: `checkedContextName`. */
+const contextName = "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
+
+/** The values of an option, by command and option. `then` is undefined for values that are names of files. */
+function valueCases(
+  commands: readonly CompletedCommand[],
+  then: (values: CompletedValues) => string | undefined,
+): string {
   return commands
     .flatMap(({ path, options }) =>
-      options
-        .filter(({ choices }) => choices.length > 0)
-        .map(({ name, choices }) => `      ${quoted(`${path} ${name}`.trim())}) ${then(choices)};;`),
+      options.flatMap(({ name, values }) => {
+        const found = values === undefined ? undefined : then(values)
+        return found === undefined ? [] : [`      ${quoted(`${path} ${name}`.trim())}) ${found};;`]
+      }),
     )
     .join("\n")
 }
 
 function bashScript(commands: readonly CompletedCommand[]): string {
-  const cases = commands.map(({ path, commands: below, options, choices }) => {
-    const words = [...below.map(({ name }) => name), ...choices].join(" ")
-    return `    ${quoted(path)}) found=${quoted(words)} options=${quoted(options.map(({ name }) => name).join(" "))};;`
+  const found = (words: readonly string[], values: CompletedValues): string => {
+    if (values.kind === "contexts") return `found=${quoted(words.join(" "))}" $(_sluice_contexts)" closed=1`
+    return `found=${quoted([...words, ...choicesOf(values)].join(" "))}`
+  }
+  const cases = commands.map(({ path, commands: below, options, values }) => {
+    const names = below.map(({ name }) => name)
+    const own = options.map(({ name }) => name)
+    return `    ${quoted(path)}) ${found(names, values)} options=${quoted(own.join(" "))};;`
   })
   return `# Completion of sluice for bash. Made by: sluice completion bash
+${contextsFunction("shopt -u failglob nocasematch; shopt -s nullglob; set +f; unset GLOBIGNORE")}
 _sluice() {
-  local current=\${COMP_WORDS[COMP_CWORD]} found='' options=''
+  local current=\${COMP_WORDS[COMP_CWORD]} found='' options='' closed=''
 ${walk(commands, '"${COMP_WORDS[@]:1:COMP_CWORD-1}"')}
   COMPREPLY=()
   if [[ -n $expecting ]]; then
     case "$at\${at:+ }$expecting" in
-${choicesCases(commands, (choices) => `found=${quoted(choices.join(" "))}`)}
+${valueCases(commands, (values) => (values.kind === "files" ? undefined : found([], values)))}
       *) ;;
     esac
-    [[ -n $found ]] && COMPREPLY=($(compgen -W "$found" -- "$current"))
-    return
-  fi
-  case $at in
+  else
+    case $at in
 ${cases.join("\n")}
-  esac
-  # Without a word that fits, bash completes names of files.
-  if [[ $current == -* ]]; then found=$options; fi
-  COMPREPLY=($(compgen -W "$found" -- "$current"))
+    esac
+    if [[ $current == -* ]]; then found=$options; fi
+  fi
+  # Without a word that fits, bash completes names of files, and compopt, from bash 4 on, prevents it.
+  if [[ -n $closed ]]; then compopt +o default 2>/dev/null; fi
+  if [[ -n $found ]]; then COMPREPLY=($(compgen -W "$found" -- "$current")); fi
 }
 complete -o default -F _sluice sluice
 `
 }
 
+const choicesOf = (values: CompletedValues): readonly string[] => (values.kind === "choices" ? values.choices : [])
+
 function zshScript(commands: readonly CompletedCommand[]): string {
   const described = (name: string, description: string): string =>
     quoted(`${name}:${description.replaceAll(":", "\\:")}`)
-  const cases = commands.map(({ path, commands: below, options, choices }) => {
-    const words = [...below.map(({ name, description }) => described(name, description)), ...choices.map(quoted)]
+  const found = (words: readonly string[], values: CompletedValues): string => {
+    if (values.kind === "contexts") return `found=(${words.join(" ")} \${(f)"$(_sluice_contexts)"}) closed=1`
+    return `found=(${[...words, ...choicesOf(values).map(quoted)].join(" ")})`
+  }
+  const cases = commands.map(({ path, commands: below, options, values }) => {
+    const words = below.map(({ name, description }) => described(name, description))
     const own = options.map(({ name, description }) => described(name, description))
-    return `    ${quoted(path)}) found=(${words.join(" ")}) options=(${own.join(" ")});;`
+    return `    ${quoted(path)}) ${found(words, values)} options=(${own.join(" ")});;`
   })
   return `#compdef sluice
 # Completion of sluice for zsh. Made by: sluice completion zsh
+${contextsFunction("emulate zsh -o nullglob")}
 _sluice() {
-  local current=$words[CURRENT]
+  local current=$words[CURRENT] closed=''
   local -a given=("\${(@)words[2,CURRENT-1]}") options
 ${walk(commands, '"${given[@]}"')}
   local -a found
   if [[ -n $expecting ]]; then
     case "$at\${at:+ }$expecting" in
-${choicesCases(commands, (choices) => `found=(${choices.map(quoted).join(" ")})`)}
+${valueCases(commands, (values) => (values.kind === "files" ? undefined : found([], values)))}
       *) ;;
     esac
-    if (( $#found )); then compadd -- $found; else _files; fi
+    if (( $#found )); then compadd -- $found; elif [[ -z $closed ]]; then _files; fi
     return
   fi
   case $at in
@@ -131,7 +176,7 @@ ${cases.join("\n")}
     _describe -o option options
   elif (( $#found )); then
     _describe command found
-  else
+  elif [[ -z $closed ]]; then
     _files
   fi
 }
@@ -141,15 +186,21 @@ if [[ $funcstack[1] == _sluice ]]; then _sluice "$@"; else compdef _sluice sluic
 
 function fishScript(commands: readonly CompletedCommand[]): string {
   const paths = commands.filter(({ path }) => path !== "").map(({ path }) => fishQuoted(path))
-  const values = commands.flatMap(({ options }) => options.filter(({ takesValue }) => takesValue))
+  const values = commands.flatMap(({ options }) => options.filter(({ values: own }) => own !== undefined))
   const names = [...new Set(values.map(({ name }) => name))]
-  const lines = commands.flatMap(({ path, commands: below, options, choices }) => {
+  const words = (of: CompletedValues): string | undefined => {
+    if (of.kind === "contexts") return fishQuoted("(__sluice_contexts)")
+    return of.kind === "choices" ? fishQuoted(of.choices.join(" ")) : undefined
+  }
+  const lines = commands.flatMap(({ path, commands: below, options, values: ofArguments }) => {
+    const argumentWords = words(ofArguments)
     const at = `complete -c sluice -n ${fishQuoted(`__sluice_at ${fishQuoted(path)}`)}`
     return [
       ...below.map(({ name, description }) => `${at} -f -a ${fishQuoted(name)} -d ${fishQuoted(description)}`),
-      ...(choices.length > 0 ? [`${at} -f -a ${fishQuoted(choices.join(" "))}`] : []),
-      ...options.map(({ name, description, takesValue, choices: own }) => {
-        const value = takesValue ? (own.length > 0 ? ` -x -a ${fishQuoted(own.join(" "))}` : " -r") : ""
+      ...(argumentWords === undefined ? [] : [`${at} -f -a ${argumentWords}`]),
+      ...options.map(({ name, description, values: own }) => {
+        const ownWords = own && words(own)
+        const value = ownWords === undefined ? (own === undefined ? "" : " -r") : ` -x -a ${ownWords}`
         return `${at} -l ${name.slice(2)}${value} -d ${fishQuoted(description)}`
       }),
     ]
@@ -175,6 +226,16 @@ function __sluice_at
     end
   end
   test "$path" = "$argv[1]"
+end
+function __sluice_contexts
+  set -l config $HOME/.config
+  if string match -q '/*' -- "$XDG_CONFIG_HOME"
+    set config $XDG_CONFIG_HOME
+  end
+  for file in $config/sluice/contexts/*.json
+    # Without $, which also stands before a last line feed.
+    string match -r '(?<=/)${contextName.slice(1, -1)}(?=\\.json\\z)' -- $file
+  end
 end
 ${lines.join("\n")}
 `

@@ -1,11 +1,12 @@
 import { createReadStream } from "node:fs"
 import type { Client } from "@sluice/client"
 import type { Command } from "commander"
-import { contextFile, currentContextName, readContext, type NamedContext } from "./context-files.ts"
+import { checkedContextName, contextFile, currentContextName, readContext, type NamedContext } from "./context-files.ts"
 import { defaultDataDirectory, findCredentials, readCredentials, type FoundCredentials } from "./credentials-file.ts"
 import type { Environment } from "../environment.ts"
 import { Failure, messageOf } from "../process/failure.ts"
 import { tokenSources, type TokenSource } from "./token-sources.ts"
+import { tokenMisfit, type Role, type TokenPlace } from "./token-misfit.ts"
 import { noteConnection } from "./used-connection.ts"
 
 const defaultUrl = "http://127.0.0.1:8080"
@@ -30,7 +31,11 @@ export function withConnectionOptions(command: Command): Command {
     .option("--url <url>", `URL of the server (default: SLUICE_URL, the URL of \`sluice dev\`, or ${defaultUrl})`)
     .option("--token-file <file>", "File with the token (default: SLUICE_TOKEN, or the token of `sluice dev`)")
     .option("--token <token>", "Token; visible to all users of this machine, so prefer --token-file or SLUICE_TOKEN")
-    .option("--context <name>", "Server and token that `sluice login` saved (default: SLUICE_CONTEXT, or `sluice use`)")
+    .option(
+      "--context <name>",
+      "Server and token that `sluice login` saved (default: SLUICE_CONTEXT, or `sluice use`)",
+      checkedContextName,
+    )
     .option(
       "--data <directory>",
       `Data directory of \`sluice dev\` (default: SLUICE_DATA, or ${defaultDataDirectory} in this directory or a parent)`,
@@ -41,8 +46,6 @@ export function withConnectionOptions(command: Command): Command {
 export function clientCommand(group: Command, name: string, description: string): Command {
   return withConnectionOptions(group.command(name)).description(description)
 }
-
-type Role = "app" | "ingest" | "operator"
 
 /**
  * A client for those options. The URL of the credentials file is used only with its token, and the token of a context only
@@ -58,7 +61,7 @@ export async function connect(
   const given = checkedToken((await tokenOf(options)) ?? environment.token)
   // Loaded here: the help of a command does not need it.
   const { createClient } = await import("@sluice/client")
-  const to = (url: string, token: string, place: string): Client => {
+  const to = (url: string, token: string, place: TokenPlace): Client => {
     noteConnection(environment, { url, place })
     return createClient({ url, token })
   }
@@ -75,12 +78,15 @@ export async function connect(
   }
   if (saved.kind === "dev") {
     const token = role === "app" ? saved.app.bearer_token : saved.operator_token
-    return to(givenUrl ?? saved.url, token, saved.file)
+    return to(givenUrl ?? saved.url, token, { kind: "dev", file: saved.file })
   }
   const { context } = saved
   refuseOtherUrl(context, givenUrl)
-  refuseOtherRole(context, role)
-  return to(context.url, context.token, `the context ${context.name}`)
+  const place: TokenPlace = { kind: "context", name: context.name }
+  // The server would refuse it, too.
+  const misfit = tokenMisfit({ by: "role", role, held: context.kind }, place)
+  if (misfit !== undefined) throw new Failure(misfit.message, misfit.hints)
+  return to(context.url, context.token, place)
 }
 
 type SavedConnection =
@@ -139,18 +145,9 @@ function refuseOtherUrl({ name, url }: NamedContext, givenUrl: string | undefine
   ])
 }
 
-/** The server would refuse it, too, without the name of the context. */
-function refuseOtherRole({ name, kind }: NamedContext, role: Role): void {
-  if (role === "app" || kind !== "app") return
-  const wanted = role === "operator" ? "an operator" : "an operator or of a program that sends posts"
-  throw new Failure(`This command needs a token of ${wanted}, and the token of the context ${name} is of an app.`, [
-    "Choose another context with --context, or save one with `sluice login`.",
-  ])
-}
-
 /** The place of a token that is given. */
-function givenPlace({ token, tokenFile }: ConnectionOptions): string {
-  return tokenFile ?? (token === undefined ? "SLUICE_TOKEN" : "--token")
+function givenPlace({ token, tokenFile }: ConnectionOptions): TokenPlace {
+  return { kind: "given", name: tokenFile ?? (token === undefined ? "SLUICE_TOKEN" : "--token") }
 }
 
 /** Whether the options or the environment name a server or a token. */

@@ -109,6 +109,16 @@ function refuseForeignOwner(path: string, uid: number): void {
   if (self !== undefined && uid !== self) throw new Failure(`${path} belongs to another user.`)
 }
 
+/** Throws `Failure` for a file that other users may read or change: its token is no secret, or its URL is not the user's. */
+function refuseOpenFile(path: string, mode: number): void {
+  // Windows has no such modes.
+  if (process.getuid === undefined || (mode & 0o077) === 0) return
+  throw new Failure(`Other users may read or change ${path}.`, [
+    `Close it: chmod 600 ${path}`,
+    "If others have had access to this machine, revoke its token.",
+  ])
+}
+
 /** Throws `Failure` for anything but a directory of this user. */
 async function mustBeOwnDirectory(path: string): Promise<void> {
   const found = await lstat(path)
@@ -116,7 +126,7 @@ async function mustBeOwnDirectory(path: string): Promise<void> {
   refuseForeignOwner(path, found.uid)
 }
 
-/** The text of a regular file of this user, in directories of this user; `undefined` when there is none. */
+/** The text of a regular file that is this user's alone, in a directory of this user; `undefined` when there is none. */
 async function readPrivateFile(path: string): Promise<string | undefined> {
   const { O_RDONLY, O_NONBLOCK, O_NOFOLLOW } = constants
   try {
@@ -126,6 +136,7 @@ async function readPrivateFile(path: string): Promise<string | undefined> {
       const found = await handle.stat()
       if (!found.isFile()) throw new Error("it is not a regular file")
       refuseForeignOwner(path, found.uid)
+      refuseOpenFile(path, found.mode)
       return await handle.readFile("utf8")
     } finally {
       await handle.close()
