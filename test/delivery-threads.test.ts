@@ -1,4 +1,5 @@
 /** A server with delivery threads, over HTTP: it behaves as one whose main thread delivers. */
+import { setTimeout as sleep } from "node:timers/promises"
 import { paths, type LinkDetail } from "@sluice/api"
 import { expect, onTestFinished, test } from "vitest"
 import { envelope, startTestServer, type TestServer } from "./support/test-server.testing.ts"
@@ -28,6 +29,10 @@ async function statesOf(server: TestServer): Promise<readonly LinkDetail[]> {
   return (await server.call(paths.linkDetails)).body.data
 }
 
+async function stateOf(server: TestServer, webhook: string): Promise<LinkDetail | undefined> {
+  return (await statesOf(server)).find(({ webhook_id: id }) => id === webhook)
+}
+
 test("every match reaches every link once, and states and metrics include all threads", async () => {
   const { server, receiver } = await started()
   for (let count = 0; count < links; count += 1) await link(server, receiver, String(count))
@@ -54,6 +59,27 @@ test("the state of a link shows what its thread knows of its endpoint", async ()
   await expect
     .poll(async () => (await statesOf(server))[0])
     .toMatchObject({ webhook_id: webhook, failed: 1, undelivered: 1, failing_since: expect.anything() })
+})
+
+test("a paused link sends nothing in its thread, and after a resume each match once", async () => {
+  const { server, receiver } = await started()
+  const webhook = await link(server, receiver, "paused")
+  const other = await link(server, receiver, "other")
+  const setPaused = (paused: boolean) =>
+    server.send("PATCH", paths.linkDetail.replace(":webhook_id", webhook), { paused })
+  expect((await setPaused(true)).body.data).toMatchObject({ paused: true })
+  // The thread hears of it within two seconds.
+  await sleep(2_500)
+  await server.ingest(...[1, 2, 3].map((id) => envelope(id, "a cat")))
+  await receiver.arrived(3)
+  await expect.poll(() => stateOf(server, other)).toMatchObject({ undelivered: 0 })
+  await sleep(500)
+  expect(receiver.received).toHaveLength(3)
+  expect(await stateOf(server, webhook)).toMatchObject({ undelivered: 3, in_flight: 0, down: false })
+  await setPaused(false)
+  await receiver.arrived(6)
+  expect(receiver.eventIds.size).toBe(6)
+  await expect.poll(() => stateOf(server, webhook)).toMatchObject({ undelivered: 0, paused: false })
 })
 
 test("a deleted link receives nothing more, and a new link receives later matches", async () => {

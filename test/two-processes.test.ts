@@ -1,6 +1,7 @@
 /** Two servers on one database: the responses of each after changes at the other. */
 import { randomBytes } from "node:crypto"
 import { paths, type LinkDetail } from "@sluice/api"
+import { setTimeout as sleep } from "node:timers/promises"
 import { isSampled } from "@sluice/rules"
 import { afterEach, beforeEach, expect, test } from "vitest"
 import {
@@ -92,6 +93,40 @@ test("the state of a link is the same at every process, whichever drives it", as
     [2, 2],
     [2, 2],
   ])
+}, 60_000)
+
+test("a link that one process pauses is paused at whichever drives it, and what waits is delivered once, after a resume", async () => {
+  const receiver = resources.use(await WebhookReceiver.start(app.consumer_secret))
+  const ids: string[] = []
+  // A link for each process.
+  for (const at of [1, 2]) {
+    const { data } = (await call(servers[0], "POST", paths.webhooks, { url: `${receiver.url}/${at}` })) as {
+      data: { id: string }
+    }
+    await call(servers[0], "POST", paths.link.replace(":webhook_id", data.id))
+    ids.push(data.id)
+  }
+  await call(servers[0], "POST", paths.rules, { add: [{ value: "cat" }] })
+  await call(servers[1], "POST", paths.posts, { data: { id: "1", text: "a cat" } })
+  await receiver.arrived(2)
+  const setPaused = (server: RunningServer, paused: boolean): Promise<unknown> =>
+    Promise.all(ids.map((id) => call(server, "PATCH", paths.linkDetail.replace(":webhook_id", id), { paused })))
+  await setPaused(servers[0], true)
+  // Attempts that are in flight end: a process hears of a change within two seconds.
+  const pausedAt = async (server: RunningServer) => (await statesAt(server)).map(({ paused }) => paused)
+  await expect.poll(() => pausedAt(servers[1])).toEqual([true, true])
+  await sleep(2_500)
+  for (const id of ["2", "3", "4"]) await call(servers[1], "POST", paths.posts, { data: { id, text: "a cat" } })
+  await sleep(1_500)
+  expect(receiver.received).toHaveLength(2)
+  expect((await statesAt(servers[0])).map(({ undelivered, down }) => [undelivered, down])).toEqual([
+    [3, false],
+    [3, false],
+  ])
+  await setPaused(servers[1], false)
+  await receiver.arrived(8)
+  expect(receiver.eventIds.size).toBe(8)
+  expect(receiver.postIds.toSorted()).toEqual(["1", "1", "2", "2", "3", "3", "4", "4"])
 }, 60_000)
 
 test("the command replaces the master key only when no server runs", async () => {

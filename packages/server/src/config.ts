@@ -388,6 +388,13 @@ export const settingDescriptions: readonly { flag: string; variable: string; hel
   .filter((name) => settings[name].isSecret !== true)
   .map((name) => ({ flag: flagOf(name), variable: variableOf(name), help: settings[name].help }))
 
+/** Retention of a match that a link has still to deliver, ms: never shorter than that of its log. */
+export function undeliveredRetentionMsOf(
+  config: Pick<Config, "matchRetentionHours" | "undeliveredRetentionHours">,
+): number {
+  return Math.max(config.matchRetentionHours, config.undeliveredRetentionHours) * 3_600_000
+}
+
 /** Returns the configuration. Throws `ConfigError`, which names the setting and its source. */
 export function loadConfig(sources: ConfigSources): Config {
   return resolve(sources).config

@@ -1,7 +1,7 @@
 /** Configuration → store → stages → HTTP: what a server is, from its start to its end. The stages: `stages.ts`. */
 import { consolePath, paths } from "@sluice/api"
 import type { RuleOptions } from "@sluice/rules"
-import type { Config } from "./config.ts"
+import { undeliveredRetentionMsOf, type Config } from "./config.ts"
 import { ConfigError } from "./runtime/config-error.ts"
 import { Activity } from "./control/activity.ts"
 import { createApps, type Apps } from "./control/apps.ts"
@@ -244,6 +244,7 @@ function httpSettings(config: Config, { files }: StoreEngine) {
     appTokensMayIngest: config.posture === "dev",
     corsOrigins: config.corsOrigins === undefined ? undefined : corsOriginsOf(config.corsOrigins),
     requestMsMax: config.requestSecondsMax * secondMs,
+    undeliveredRetentionMs: undeliveredRetentionMsOf(config),
     drainMsMax,
   }
 }

@@ -1,7 +1,7 @@
 /** The stages of a server, each made of its settings and of what several of them need. */
 import { parseRequestBounds, webhookResponseMsMax } from "@sluice/api"
 import type { RuleOptions } from "@sluice/rules"
-import type { Config } from "./config.ts"
+import { undeliveredRetentionMsOf, type Config } from "./config.ts"
 import { ConfigError } from "./runtime/config-error.ts"
 import type { Apps } from "./control/apps.ts"
 import { createDeadLetters } from "./control/dead-letters.ts"
@@ -188,7 +188,7 @@ export function createControl(
     retention: createRetention({
       ...base,
       matchRetentionMs,
-      undeliveredRetentionMs: config.undeliveredRetentionHours * hourMs,
+      undeliveredRetentionMs: undeliveredRetentionMsOf(config),
       postRetentionMs: config.postRetentionDays * dayMs,
       deadLetterRetentionMs: config.deadLetterRetentionDays * dayMs,
       deletionsRememberedMs: config.deletionsRememberedHours * hourMs,

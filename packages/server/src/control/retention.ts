@@ -134,8 +134,8 @@ async function takeSteps(
 
 /** Passes over everything, by what is believed of the time. */
 function passesOf(deps: RetentionDeps, time: RetentionTime): (signal: AbortSignal) => Promise<void> {
-  const { store, clock, events, matchRetentionMs, postRetentionMs, deadLetterRetentionMs, deletionsRememberedMs } = deps
-  const undeliveredRetentionMs = Math.max(deps.undeliveredRetentionMs, matchRetentionMs)
+  const { store, clock, events, matchRetentionMs, undeliveredRetentionMs, postRetentionMs } = deps
+  const { deadLetterRetentionMs, deletionsRememberedMs } = deps
   const postTime = time.ofKind(postRetentionMs)
   const usageTime = time.ofKind(usageKeptDays * dayMs)
   const beginOf = (keptMs: number): (() => number) => {

@@ -1,6 +1,6 @@
 /** Everything that the doctor reads of the store, and what it finds there. */
 import { parseRule } from "@sluice/rules"
-import type { Config } from "../config.ts"
+import { undeliveredRetentionMsOf, type Config } from "../config.ts"
 import { embeddingsIn } from "../matching/similarities.ts"
 import type { App } from "../model/app.ts"
 import {
@@ -160,7 +160,11 @@ async function readAfterAudit(audit: StoreAudit, reads: StoreReads, config: Conf
         nowMs,
       }),
       ...findings,
-      ...deliveryFindings(standings, { nowMs, deadLetterRetentionDays: config.deadLetterRetentionDays }),
+      ...deliveryFindings(standings, {
+        nowMs,
+        undeliveredRetentionMs: undeliveredRetentionMsOf(config),
+        deadLetterRetentionDays: config.deadLetterRetentionDays,
+      }),
       ...clockFindings({ nowMs, moments, steps, known: await reads.knownTime() }),
     ],
   }

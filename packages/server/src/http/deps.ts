@@ -107,6 +107,8 @@ export interface HttpDeps {
   readonly closing: AbortSignal
   /** The data directory's disk; undefined when that cannot be found out, and for a database. */
   diskRoom(): Promise<DiskRoom | undefined>
+  /** Retention of a match that a link has still to deliver, ms. */
+  readonly undeliveredRetentionMs: number
   /** Milliseconds by which the clock is ahead of retention's time; 0 when retention goes by the clock. */
   clockAheadMs(): number
   /** The reason why the server is not ready, as text for the public; absent when it is ready. */

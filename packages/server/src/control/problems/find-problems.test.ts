@@ -5,6 +5,7 @@ import { findProblems, problemsMax } from "./find-problems.ts"
 
 const facts = {
   nowMs: Date.UTC(2026, 2, 14, 12),
+  undeliveredRetentionMs: 72 * 3_600_000,
   links: [],
   unlinkedInvalid: [],
   skippingApps: [],

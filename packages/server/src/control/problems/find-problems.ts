@@ -1,7 +1,13 @@
 /** Finds problems in what was read. */
 import type { AppId } from "../../model/ids.ts"
 import { diskFill, type DiskRoom } from "./disk-room.ts"
-import { linkProblems, type LinkFacts, type LinkProblem, type UnlinkedInvalid } from "./link-problems.ts"
+import {
+  linkProblems,
+  type LinkFacts,
+  type LinkProblem,
+  type ProblemTimes,
+  type UnlinkedInvalid,
+} from "./link-problems.ts"
 
 /** Most problems that are listed. The list is for people. */
 export const problemsMax = 100
@@ -18,8 +24,7 @@ export type FoundProblem =
   | { readonly kind: "rules_skipped"; readonly severity: "warning"; readonly appId: AppId }
 
 /** The facts in which problems are found. */
-export interface ProblemFacts {
-  readonly nowMs: number
+export interface ProblemFacts extends ProblemTimes {
   readonly links: readonly LinkFacts[]
   /** Invalid webhooks without a link, which no link shows. */
   readonly unlinkedInvalid: readonly UnlinkedInvalid[]
@@ -40,7 +45,7 @@ export function findProblems(facts: ProblemFacts): {
 } {
   const found: readonly FoundProblem[] = [
     ...serverProblems(facts),
-    ...linkProblems(facts.links, facts.unlinkedInvalid, facts.nowMs),
+    ...linkProblems(facts.links, facts.unlinkedInvalid, facts),
     ...facts.skippingApps.map((appId) => ({ kind: "rules_skipped", severity: "warning", appId }) as const),
   ]
   const sorted = found.toSorted((a, b) => severities.indexOf(a.severity) - severities.indexOf(b.severity))

@@ -12,6 +12,9 @@ import type { StoredWebhook } from "../../model/webhook.ts"
 /** Age of the oldest undelivered match from which a link lags. Ours: several retries of a healthy endpoint. */
 const laggingMsMin = 5 * 60_000
 
+/** Part of the retention time that is left when it is said of a paused link that its matches will be deleted. Ours. */
+const warnedPart = 1 / 4
+
 /** The state of a link, as far as it shows problems. */
 export interface LinkHealth {
   readonly webhookId: WebhookId
@@ -51,9 +54,10 @@ type StatusOutcome = "redirect" | "rejected" | "gone" | "server_error" | "damage
 export type LinkProblem = (
   | { readonly kind: "webhook_invalid"; readonly isLinked: boolean; readonly reason?: string | undefined }
   | { readonly kind: "endpoint_down" | "lagging"; readonly reason: Failure | undefined }
-  | { readonly kind: "paused" | "gaps" | "dead_letters"; readonly reason?: undefined }
+  | { readonly kind: "paused"; readonly reason?: undefined; readonly deletedFromMs?: number | undefined }
+  | { readonly kind: "gaps" | "dead_letters"; readonly reason?: undefined }
 ) & {
-  /** `info`: nothing is wrong; the app has asked for it. */
+  /** `info`: nothing is wrong; the app has asked for it. For a paused link a warning, once retention will soon delete matches. */
   readonly severity: "error" | "warning" | "info"
   readonly appId: AppId
   readonly host: string
@@ -65,14 +69,21 @@ export type LinkProblem = (
   readonly sinceMs?: number | undefined
 }
 
+/** The time, and how long matches wait for a link. */
+export interface ProblemTimes {
+  readonly nowMs: number
+  /** Retention of a match that a link has still to deliver, ms. */
+  readonly undeliveredRetentionMs: number
+}
+
 /** Problems of links and of webhooks without one. The same problem of a host of an app is one. */
 export function linkProblems(
   links: readonly LinkFacts[],
   unlinkedInvalid: readonly UnlinkedInvalid[],
-  nowMs: number,
+  times: ProblemTimes,
 ): readonly LinkProblem[] {
   const found = [
-    ...links.flatMap((link) => problemsOf(link, nowMs)),
+    ...links.flatMap((link) => problemsOf(link, times)),
     ...unlinkedInvalid.map(({ id, appId, url }): LinkProblem => {
       const at = { appId, host: hostOf(url), webhooks: [{ id, url }], matches: 0 }
       return { ...at, kind: "webhook_invalid", severity: "warning", isLinked: false }
@@ -96,12 +107,23 @@ export function isLagging(oldestUndeliveredAtMs: number | undefined, nowMs: numb
   return oldestUndeliveredAtMs !== undefined && nowMs - oldestUndeliveredAtMs > laggingMsMin
 }
 
+/** When retention deletes a match that has waited since then, if that is soon; Unix ms. */
+export function deletedSoon(
+  oldestUndeliveredAtMs: number | undefined,
+  { nowMs, undeliveredRetentionMs }: ProblemTimes,
+): number | undefined {
+  if (oldestUndeliveredAtMs === undefined) return undefined
+  const deletedFromMs = oldestUndeliveredAtMs + undeliveredRetentionMs
+  return deletedFromMs - nowMs < undeliveredRetentionMs * warnedPart ? deletedFromMs : undefined
+}
+
 /** The host of a webhook, with its port; the URL itself when it is not one. */
 function hostOf(url: string): string {
   return URL.parse(url)?.host ?? url
 }
 
-function problemsOf({ state, url, newestAttempt }: LinkFacts, nowMs: number): readonly LinkProblem[] {
+function problemsOf({ state, url, newestAttempt }: LinkFacts, times: ProblemTimes): readonly LinkProblem[] {
+  const { nowMs } = times
   const { appId, webhookId: id, oldestUndeliveredAtMs } = state
   const { missed, deadLetters } = state.tally ?? { missed: 0, deadLetters: 0 }
   const at = { appId, host: hostOf(url), webhooks: [{ id, url }], matches: Math.max(0, state.head - state.position) }
@@ -110,9 +132,11 @@ function problemsOf({ state, url, newestAttempt }: LinkFacts, nowMs: number): re
   const reason = failureOf(newestAttempt)
   const found: LinkProblem[] = []
   if (!state.valid) found.push({ ...error, kind: "webhook_invalid", isLinked: true, reason: state.invalidReason })
-  else if (state.pausedAtMs !== undefined)
-    found.push({ ...at, severity: "info", kind: "paused", sinceMs: state.pausedAtMs })
-  else if (state.isDown) found.push({ ...error, kind: "endpoint_down", reason, sinceMs: state.failingSinceMs })
+  else if (state.pausedAtMs !== undefined) {
+    const deletedFromMs = deletedSoon(oldestUndeliveredAtMs, times)
+    const severity = deletedFromMs === undefined ? "info" : "warning"
+    found.push({ ...at, severity, kind: "paused", sinceMs: state.pausedAtMs, deletedFromMs })
+  } else if (state.isDown) found.push({ ...error, kind: "endpoint_down", reason, sinceMs: state.failingSinceMs })
   else if (isLagging(oldestUndeliveredAtMs, nowMs)) {
     found.push({ ...warning, kind: "lagging", reason, sinceMs: oldestUndeliveredAtMs })
   }

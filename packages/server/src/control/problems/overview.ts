@@ -36,6 +36,8 @@ export interface OverviewDeps {
   readonly webhookRegistry: Pick<WebhookRegistry, "list">
   readonly webhookLinks: LinksToJudge
   readonly clock: Pick<Clock, "nowMs">
+  /** Retention of a match that a link has still to deliver, ms. */
+  readonly undeliveredRetentionMs: number
   /** The data directory's disk; undefined when that cannot be found out, and for a database. */
   diskRoom(): Promise<DiskRoom | undefined>
   /** Milliseconds by which the clock is ahead of retention's time; 0 when retention goes by the clock. */
@@ -82,6 +84,7 @@ export async function readOverview(appId: AppId | undefined, deps: OverviewDeps)
     appNames: new Map(known.map(({ id, name }) => [id, name])),
     ...findProblems({
       nowMs,
+      undeliveredRetentionMs: deps.undeliveredRetentionMs,
       links: await linkFacts(links, urls, nowMs, deps),
       unlinkedInvalid,
       skippingApps: apps.filter((id) => activity.skipsRules(id)),

@@ -6,6 +6,7 @@ import { lines } from "./lines.testing.ts"
 
 const nowMs = Date.UTC(2026, 2, 14, 12)
 const minuteMs = 60_000
+const settings = { nowMs, undeliveredRetentionMs: 72 * 60 * minuteMs, deadLetterRetentionDays: 30 }
 const seq = (value: number): MatchSeq => value as MatchSeq
 const webhookId = "12" as WebhookId
 
@@ -37,7 +38,7 @@ function standing(change: Change = {}): LinkStanding {
 }
 
 function delivered(...links: readonly LinkStanding[]): readonly string[] {
-  return lines(deliveryFindings(links, { nowMs, deadLetterRetentionDays: 30 }))
+  return lines(deliveryFindings(links, settings))
 }
 
 test("links without a backlog are healthy, and so is a store without links", () => {
@@ -55,9 +56,10 @@ test("a delivery in flight is no warning, and one that waits for longer than fiv
   ])
 })
 
-test("a paused link is information and no warning, however long its matches wait", () => {
+test("a paused link is information and no warning until retention is near", () => {
   const retries = [{ seq: seq(3), failures: 2, dueAtMs: nowMs }]
-  const paused = standing({ position: seq(5), oldestAtMs: 0, pausedAtMs: nowMs, retries })
+  const waitsSince = (oldestAtMs: number) => standing({ position: seq(5), oldestAtMs, pausedAtMs: nowMs, retries })
+  const paused = waitsSince(nowMs - 54 * 60 * minuteMs)
   const note = "ok: The link to webhook 12 is paused since 2026-03-14T12:00:00.000Z: 5 matches wait."
   expect(delivered(paused)).toEqual([note])
   expect(delivered(paused, standing())).toEqual([
@@ -65,6 +67,10 @@ test("a paused link is information and no warning, however long its matches wait
     "ok: 1 link: nothing waits, nothing is given up, nothing was missed.",
   ])
   expect(delivered(paused, standing({ deadLetters: 1 }))).toEqual([note, "warning: 1 dead letter of webhook 12."])
+  expect(delivered(waitsSince(nowMs - 55 * 60 * minuteMs))).toEqual([
+    note,
+    "warning: Retention deletes the matches of the paused link to webhook 12 from 2026-03-15T05:00:00.000Z on.",
+  ])
 })
 
 test("retries that have failed are counted, and deliveries that were only in flight are not", () => {
@@ -76,7 +82,7 @@ test("retries that have failed are counted, and deliveries that were only in fli
 })
 
 test("dead letters are reported with the commands that list and redeliver them", () => {
-  const [finding] = deliveryFindings([standing({ deadLetters: 3 })], { nowMs, deadLetterRetentionDays: 30 })
+  const [finding] = deliveryFindings([standing({ deadLetters: 3 })], settings)
   expect(finding).toEqual({
     level: "warning",
     subject: "deliveries",

@@ -1,5 +1,5 @@
 /** Undelivered matches of links. */
-import { isLagging } from "../../control/problems/link-problems.ts"
+import { deletedSoon, isLagging, type ProblemTimes } from "../../control/problems/link-problems.ts"
 import { instant } from "../../model/date-time.ts"
 import type { MatchSeq } from "../../model/ids.ts"
 import type { GapMarker, LinkTally, Retry } from "../../model/link.ts"
@@ -28,13 +28,14 @@ const namedGapsMax = 3
 /** Findings about the undelivered matches of links, of apps that are not revoked. */
 export function deliveryFindings(
   links: readonly LinkStanding[],
-  { nowMs, deadLetterRetentionDays }: { readonly nowMs: number; readonly deadLetterRetentionDays: number },
+  { deadLetterRetentionDays, ...times }: ProblemTimes & { readonly deadLetterRetentionDays: number },
 ): readonly Finding[] {
   const found: Finding[] = []
   const warn: Warn = (text, advice) => void found.push(warning("deliveries", text, advice))
   const delivering = links.filter(({ pausedAtMs }) => pausedAtMs === undefined)
   for (const link of links) {
-    if (link.pausedAtMs === undefined) warnOfLag(link, nowMs, warn)
+    if (link.pausedAtMs === undefined) warnOfLag(link, times.nowMs, warn)
+    else warnOfRetention(link, times, warn)
     warnOfDeadLetters(link, deadLetterRetentionDays, warn)
     warnOfGaps(link, warn)
   }
@@ -62,6 +63,16 @@ function pausedNote({ tally, head, pausedAtMs }: LinkStanding): readonly Finding
         `${counted(waiting, "match waits", "matches wait")}.`,
     ),
   ]
+}
+
+/** A paused link waits for its app, and retention does not. */
+function warnOfRetention({ tally, oldestAtMs }: LinkStanding, times: ProblemTimes, warn: Warn): void {
+  const deletedFromMs = deletedSoon(oldestAtMs, times)
+  if (deletedFromMs === undefined) return
+  warn(
+    `Retention deletes the matches of the paused link to webhook ${tally.webhookId} from ${instant(deletedFromMs)} on.`,
+    `Send them: sluice links resume ${tally.webhookId}; undeliveredRetentionHours says how long matches wait.`,
+  )
 }
 
 function warnOfLag({ tally, head, retries, oldestAtMs }: LinkStanding, nowMs: number, warn: Warn): void {

@@ -6,6 +6,7 @@ import { presentProblem } from "./overview.ts"
 
 const nowMs = Date.UTC(2026, 2, 14, 12)
 const minuteMs = 60_000
+const times = { nowMs, undeliveredRetentionMs: 72 * 60 * minuteMs }
 
 const healthy: LinkState = {
   webhookId: "1" as WebhookId,
@@ -43,7 +44,7 @@ function down(id: number, url: string, status: number, sinceMs = nowMs - minuteM
   return facts(url, state, { newestAttempt: { outcome: status < 500 ? "rejected" : "server_error", status } })
 }
 
-const problems = (...links: readonly LinkFacts[]) => linkProblems(links, [], nowMs).map(presentProblem)
+const problems = (...links: readonly LinkFacts[]) => linkProblems(links, [], times).map(presentProblem)
 
 test("an endpoint that is down is named by host and path, with the reason, the waiting matches and the start", () => {
   expect(problems(down(7, "https://hooks.example.com/in?secret=1", 500))).toEqual([
@@ -76,6 +77,20 @@ test("a paused link is information, and no lag: it waits because its app wants i
     },
   ])
   expect(needsNewestAttempt(paused.state, nowMs)).toBe(false)
+})
+
+test("a paused link becomes a warning once a quarter of the retention time is left, with the time of the deletion", () => {
+  const pausedFor = (hours: number): unknown => {
+    const pausedAtMs = nowMs - hours * 60 * minuteMs
+    const state = { pausedAtMs, head: 52 as MatchSeq, oldestUndeliveredAtMs: pausedAtMs }
+    return problems(facts("https://b.example/in", state))[0]
+  }
+  expect(pausedFor(54)).toMatchObject({ severity: "info" })
+  expect(pausedFor(55)).toMatchObject({
+    kind: "paused",
+    severity: "warning",
+    detail: "12 matches wait. Retention deletes them from 2026-03-15T05:00:00.000Z on. Resume the link to send them.",
+  })
 })
 
 test.each([
@@ -125,7 +140,7 @@ test("a link that lags, gaps, dead letters and invalid webhooks name their endpo
       facts("https://b.example/y", { ...invalid, webhookId: "2" as WebhookId }),
     ],
     [{ id: "3" as WebhookId, appId: "100" as AppId, url: "https://c.example/z" }],
-    nowMs,
+    times,
   ).map(presentProblem)
   expect(found.map(({ title, detail }) => [title, detail])).toEqual([
     ["a.example/x lags behind", "50 matches wait. The endpoint is slow, or some matches fail."],

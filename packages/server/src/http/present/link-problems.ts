@@ -38,8 +38,14 @@ function sentences(
         : "It failed its challenge and cannot be linked."
       return { title: `${endpoint} ${is} invalid`, detail: `${state} Fix the endpoint, then challenge it again.` }
     }
-    case "paused":
-      return { title: `Deliveries to ${endpoint} are paused`, detail: `${waiting} Resume the link to send them.` }
+    case "paused": {
+      const { deletedFromMs } = problem
+      const deleted = deletedFromMs === undefined ? "" : ` Retention deletes them from ${instant(deletedFromMs)} on.`
+      return {
+        title: `Deliveries to ${endpoint} are paused`,
+        detail: `${waiting}${deleted} Resume the link to send them.`,
+      }
+    }
     case "endpoint_down":
       return {
         title: `${endpoint} ${is} down`,

@@ -4,6 +4,7 @@ import { presentProblem } from "./overview.ts"
 
 const facts = {
   nowMs: Date.UTC(2026, 2, 14, 12),
+  undeliveredRetentionMs: 72 * 3_600_000,
   links: [],
   unlinkedInvalid: [],
   skippingApps: [],
