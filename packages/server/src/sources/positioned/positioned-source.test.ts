@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises"
 import { afterEach, beforeEach, expect, test } from "vitest"
 import { storeUnavailable } from "../../model/problem.ts"
-import { systemClock } from "../../runtime/clock.ts"
+import { systemClock, type Clock } from "../../runtime/clock.ts"
 import { ChangeListeners } from "../../store/change-listeners.ts"
 import { soleLeases, type Leases } from "../../store/leases.ts"
 import type { Store } from "../../store/store.ts"
@@ -93,14 +93,18 @@ function positionIntake(failWith?: () => Error | undefined) {
 interface Options {
   readonly leases?: Pick<Leases, "has" | "onChange">
   readonly intake?: ReturnType<typeof positionIntake>
+  readonly clock?: Clock
 }
 
-function run(reader: RecordReader, { leases = soleLeases, intake = positionIntake() }: Options = {}) {
+function run(
+  reader: RecordReader,
+  { leases = soleLeases, intake = positionIntake(), clock = systemClock }: Options = {},
+) {
   const controller = new AbortController()
   const source = createPositionedSource(
     "sky",
     { reader, converter: { type: "envelopes" } },
-    { store, leases, intake, clock: systemClock, monitor, drainMsMax: 2_000 },
+    { store, leases, intake, clock, monitor, drainMsMax: 2_000 },
   )
   const ended = source.run(controller.signal)
   const stop = async (): Promise<void> => {
@@ -208,6 +212,33 @@ test("a source that is paused reads nothing until it is resumed, and one that is
   await store.rewindSource("sky", "1000000")
   await expect.poll(position).toBeGreaterThan(1_000_001)
   expect(begun.at(-1)).toBe("1000000")
+})
+
+test.each([
+  ["brings nothing", 0, [500, 1_000]],
+  ["brings a record", 1, [500, 500]],
+])("after a connection that %s the next wait is as long as it should be", async (_, records, expected) => {
+  const waits: number[] = []
+  const clock: Clock = {
+    ...systemClock,
+    monotonicMs: () => 0,
+    // The longer ones are looks at the store.
+    sleep(ms, signal) {
+      if (ms >= 2_000) return systemClock.sleep(ms, signal)
+      waits.push(ms)
+      return systemClock.sleep(1, signal)
+    },
+  }
+  const closing: RecordReader = {
+    async read(from, sink) {
+      for (let at = 1; at <= records; at += 1) await sink.take(Buffer.from(String(Number(from ?? 0) + at)))
+      throw new Error("closed")
+    },
+  }
+  const { stop } = run(closing, { clock })
+  await expect.poll(() => waits.length).toBeGreaterThanOrEqual(2)
+  await stop()
+  expect(waits.slice(0, 2)).toEqual(expected)
 })
 
 test("while the store is away nothing is lost: the source begins again behind what is stored", async () => {

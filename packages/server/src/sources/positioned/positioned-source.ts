@@ -74,7 +74,7 @@ export interface PositionedSourceDeps {
 /** Time between two looks for the lease, if no hint comes. Ours. */
 const leaseMs = 2_000
 
-/** A read that lasted as long is none that failed at once: the next failure counts as the first. Ours. */
+/** A read that lasted as long is none that failed at once, also without a record: its failure counts as the first. Ours. */
 const steadyMs = 10_000
 
 /** The source of a name, read by `reader` and converted by `converter`. */
@@ -88,6 +88,7 @@ export function createPositionedSource(
   return {
     async run(signal) {
       let failures = 0
+      let failedAt: string | undefined
       while (!signal.aborted) {
         if (!leases.has(task)) {
           await changed(deps, signal)
@@ -99,7 +100,11 @@ export function createPositionedSource(
           failures = 0
         } catch (error) {
           if (signal.aborted) break
-          failures = clock.monotonicMs() - beganMs > steadyMs ? 1 : failures + 1
+          // A source that closes each connection after some records goes on at once, as long as its position moves.
+          const position = await durablePosition(name, deps).catch(() => failedAt)
+          const isSteady = clock.monotonicMs() - beganMs > steadyMs || position !== failedAt
+          failures = isSteady ? 1 : failures + 1
+          failedAt = position
           const { advice, waitMs = 0 } = error instanceof AdvisedError ? error : {}
           monitor.failed(error, advice)
           await clock.sleep(Math.max(waitMs, backoffMs(failures)), signal)
@@ -138,10 +143,7 @@ async function drive(
       const nowMs = deps.clock.nowMs()
       await deps.store.noteSourceGap({ ...gap, id: timeOrderedUuid(nowMs), source: name, notedAtMs: nowMs })
     },
-    async durable() {
-      const sources = await deps.store.sources()
-      return sources.find((source) => source.name === name)?.position
-    },
+    durable: () => durablePosition(name, deps),
   }
   try {
     await reader.read(begun.position, sink, session.signal)
@@ -156,6 +158,14 @@ async function drive(
     if (isConnected) deps.monitor.disconnected()
   }
   if (flow.failed.aborted) throwUnlessSuperseded(flow.failed.reason)
+}
+
+/** The position that is stored; undefined when the source has none. */
+async function durablePosition(
+  name: string,
+  { store }: Pick<PositionedSourceDeps, "store">,
+): Promise<string | undefined> {
+  return (await store.sources()).find((source) => source.name === name)?.position
 }
 
 /** Another process drives the source, or it was steered: that is no failure. */
