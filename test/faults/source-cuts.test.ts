@@ -18,10 +18,6 @@ const seed = Number(process.env.SLUICE_FAULT_SEED ?? Date.now() % 1_000_000)
 const connectedMsMax = 700
 const cutMsMax = 400
 
-/** A connection of this length is none that failed at once, so the waits begin anew: else they grow to half a minute. */
-const steadyMs = 10_500
-const steadyEvery = 4
-
 const kinds = await peerKinds()
 const stores: readonly StoreKind[] = (await whyNoPostgres()) === undefined ? ["embedded", "postgres"] : ["embedded"]
 
@@ -37,7 +33,7 @@ describe.each(stores)("on the %s store", (store) => {
       for (let round = 1; round <= rounds; round += 1) {
         await scenario.connected()
         const giving = scenario.give(2 * scenario.burst)
-        await sleep(round % steadyEvery === 0 ? steadyMs : random() ** 2 * connectedMsMax)
+        await sleep(random() ** 2 * connectedMsMax)
         // An instance is asked for its timelines between, over connections of their own.
         await scenario.connected()
         const { hits } = network
