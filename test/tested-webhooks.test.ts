@@ -53,6 +53,7 @@ test("a test is one signed delivery of a made-up post, with the fields of the li
   const { body: state } = await at.call(pathOf(paths.linkDetail, { webhook_id: id }))
   expect(state.data).toMatchObject({ position: 0, head: 0, delivered: 0, total: { delivered: 0 } })
   expect((await at.call(pathOf(paths.attempts, { webhook_id: id }))).body.data).toEqual([])
+  expect((await at.call(paths.metrics)).text).not.toContain("sluice_delivery_attempts_total{")
 })
 
 test("a test says why it was not delivered, and a failed one changes nothing", async () => {

@@ -111,14 +111,14 @@ test("a webhook is named and described, and a test says how it ended", async () 
   await page.getByText("Writes posts to the archive.").waitFor()
   at.receiver.received.length = 0
   await page.getByRole("button", { name: "Send a test" }).click()
-  await page.getByRole("status").getByText("The endpoint accepted a made-up post").waitFor()
+  await page.getByRole("status").getByText("The endpoint accepted the test").waitFor()
   expect(at.receiver.received.filter(({ eventId }) => eventId.startsWith("test_"))).toHaveLength(1)
   at.receiver.statusOf = () => 500
   at.receiver.echoes = true
   await page.getByRole("button", { name: "Send a test" }).click()
   await page
     .getByRole("status")
-    .getByText("The endpoint responded with status 500. It was sent a made-up post")
+    .getByText("The test was not delivered: the endpoint responded with status 500.")
     .waitFor()
   await page.getByRole("region", { name: "the body of the response" }).getByText("Nobody wrote this post.").waitFor()
   await expectAccessible(page, "webhook-test")

@@ -41,6 +41,21 @@ export const attemptOutcomes = [
 /** One of the outcomes. */
 export type AttemptOutcome = (typeof attemptOutcomes)[number]
 
+/** A failed attempt in a sentence without its full stop: "the endpoint responded with status 500". */
+export function failureText({
+  outcome,
+  status,
+  error,
+}: {
+  readonly outcome: string
+  readonly status?: number
+  readonly error?: string
+}): string {
+  if (error === undefined) return `the outcome was ${outcome}`
+  // Failures with a response say how the endpoint responded.
+  return status === undefined ? error : `the endpoint ${error}`
+}
+
 /** The side at fault in a failed attempt: the endpoint (or the network), or this server; `undefined` when nothing failed. */
 export function faultOf(outcome: AttemptOutcome): "endpoint" | "server" | undefined {
   if (outcome === "delivered" || outcome === "post_deleted") return undefined

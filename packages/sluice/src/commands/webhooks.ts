@@ -1,4 +1,5 @@
 /** `sluice webhooks`: manages the webhooks of an app. */
+import { failureText } from "@sluice/api"
 import type { Operations } from "@sluice/client"
 import { InvalidArgumentError, type Command } from "commander"
 import { clientCommand, connect, type ClientOptions } from "../connection/connection.ts"
@@ -75,7 +76,7 @@ export function webhooksCommands(group: Command, context: CommandContext): void 
       if (isDelivered) return
       const body = data.response?.body ?? ""
       const hints = body === "" ? [] : [`Its response: ${body}`]
-      throw new Failure(`The test was not delivered: the endpoint ${data.error ?? `failed (${data.outcome})`}.`, hints)
+      throw new Failure(`The test was not delivered: ${failureText(data)}.`, hints)
     })
 
   clientCommand(group, "validate", "Challenge a webhook now")

@@ -1,9 +1,10 @@
-import type { TestDeliveryBody, WebhookDetail } from "@sluice/api"
+import { failureText, type TestDeliveryBody, type WebhookDetail } from "@sluice/api"
 import type { ReactNode } from "react"
 import { useApiChange } from "../../api/use-api.ts"
 import { Badge } from "../../components/badge.tsx"
 import { Button } from "../../components/button.tsx"
 import { CodeBlock } from "../../components/code-block.tsx"
+import { Muted } from "../../components/muted.tsx"
 import { Panel } from "../../components/panel.tsx"
 import { ErrorNote } from "../../components/states.tsx"
 
@@ -31,7 +32,7 @@ export function useTest({ id, valid }: WebhookDetail): { readonly button: ReactN
 }
 
 function Result({ test }: { readonly test: TestDeliveryBody["data"] }): ReactNode {
-  const { outcome, duration_ms: durationMs, error, event_id: eventId, response } = test
+  const { outcome, duration_ms: durationMs, event_id: eventId, response } = test
   const isDelivered = outcome === "delivered"
   return (
     <Panel
@@ -39,8 +40,10 @@ function Result({ test }: { readonly test: TestDeliveryBody["data"] }): ReactNod
       actions={<Badge tone={isDelivered ? "good" : "bad"}>{isDelivered ? "delivered" : "not delivered"}</Badge>}
     >
       <div role="status">
-        {isDelivered ? "The endpoint accepted" : `The endpoint ${error ?? "failed"}. It was sent`} a made-up post as{" "}
-        <code>{eventId}</code>, and took {durationMs} ms.
+        {isDelivered ? "The endpoint accepted the test" : `The test was not delivered: ${failureText(test)}.`}{" "}
+        <Muted>
+          <code>{eventId}</code> took {durationMs} ms
+        </Muted>
       </div>
       {response !== undefined && response.body !== "" && (
         <CodeBlock what="the body of the response" maxHeight="160px" text={response.body} />

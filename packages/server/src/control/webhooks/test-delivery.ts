@@ -12,6 +12,7 @@ import { selectionOfQuery } from "../../model/link-query.ts"
 import { renderDelivery, shapeFor } from "../../model/render-post.ts"
 import type { LinkToDeliver } from "../../model/link.ts"
 import type { StoredWebhook } from "../../model/webhook.ts"
+import type { Events } from "../../runtime/events/events.ts"
 import type { Snowflakes } from "../../runtime/snowflakes.ts"
 import { keptResponse } from "../../delivery/sending/kept-response.ts"
 import { LinkSender, type LinkSenderDeps } from "../../delivery/sending/sender.ts"
@@ -23,7 +24,8 @@ export interface TestDelivery extends Omit<Attempt, "linkId" | "seq" | "signatur
 }
 
 /** The dependencies of tests. */
-export interface TestDeliveryDeps extends Omit<LinkSenderDeps, "history" | "store"> {
+export interface TestDeliveryDeps extends Omit<LinkSenderDeps, "history" | "store" | "events"> {
+  readonly events: Pick<Events, "webhookTested" | "webhookValidityChanged">
   readonly store: Pick<Store, "invalidateWebhook" | "linkToDeliver">
   readonly snowflakes: Pick<Snowflakes, "next">
   /** Most bytes of a response's body that the result has. */
@@ -37,8 +39,10 @@ export async function sendTestDelivery(
   deps: TestDeliveryDeps,
 ): Promise<TestDelivery> {
   const { store, clock, snowflakes, attemptResponseBytesMax } = deps
+  // The counts of deliveries are without it.
+  const events = { ...deps.events, attemptFinished: deps.events.webhookTested }
   const link = (await store.linkToDeliver(webhook.id)) ?? linkTo(webhook, app)
-  const sender = new LinkSender(link, { ...deps, history: { add: () => undefined } })
+  const sender = new LinkSender(link, { ...deps, events, history: { add: () => undefined } })
   const id = snowflakes.next()
   const [eventId, atMs] = [`test_${id}`, clock.nowMs()]
   const body = Buffer.from(bodyOf(id, atMs, app, link.query))

@@ -251,6 +251,7 @@ export function createRecordedEvents(): RecordedEvents {
     rulesSkipped: nothing,
     matchDeadLettered: ({ eventId, outcome }) => void deadLettered.push(`${eventId} ${outcome}`),
     endpointStateChanged: ({ webhookId, isDown }) => void turns.push(`${webhookId} ${isDown ? "down" : "up"}`),
+    webhookTested: nothing,
     webhookValidityChanged: ({ webhookId, valid }) =>
       void webhookTurns.push(`${webhookId} ${valid ? "valid" : "invalid"}`),
     linksMeasured: (event) => void measured.push(event),

@@ -21,9 +21,10 @@ import { hasSameKeys, LinkKeys } from "./signing-keys.ts"
 /** Dependencies of a sender. */
 export interface LinkSenderDeps extends Pick<
   SendingDeps,
-  "secretBox" | "outbound" | "outboundTo" | "clock" | "events" | "attemptMsMax"
+  "secretBox" | "outbound" | "outboundTo" | "clock" | "attemptMsMax"
 > {
   readonly store: Pick<SendingDeps["store"], "invalidateWebhook">
+  readonly events: Pick<SendingDeps["events"], "attemptFinished" | "webhookValidityChanged">
   readonly history: Pick<AttemptHistory, "add">
 }
 

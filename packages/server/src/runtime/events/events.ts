@@ -114,6 +114,16 @@ export interface Events {
   /** Counts of the entries that a pass of retention deleted. */
   retentionPassed(event: { matches: number; posts: number; deadLetters: number }): void
   challengeFinished(event: { webhookId: string; outcome: "valid" | "invalid" | "unreachable"; detail: string }): void
+  /** A test of a webhook ended. It is no delivery: nothing is tried again. */
+  webhookTested(event: {
+    appId: string
+    webhookId: string
+    eventId: string
+    outcome: AttemptOutcome
+    status: number | undefined
+    durationMs: number
+    error?: string | undefined
+  }): void
   webhookValidityChanged(event: { webhookId: string; valid: boolean }): void
   streamOpened(event: { appId: string }): void
   streamClosed(event: { appId: string; reason: StreamEnd; delivered: number }): void

@@ -312,6 +312,7 @@ function controlEvents(logger: Logger, made: Instruments) {
       challenges.inc({ outcome: event.outcome })
       logger.info(event, "challenge finished")
     },
+    webhookTested: (event) => logger.info(event, "webhook tested"),
     webhookValidityChanged: (event) =>
       logger.warn(event, event.valid ? "webhook is valid again" : "webhook is invalid, deliveries wait"),
   } satisfies Partial<Events>

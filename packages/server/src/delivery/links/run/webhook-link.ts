@@ -41,7 +41,7 @@ import { PendingDeliveries, type Delivery, type PendingBytes } from "./pending-d
 import type { ProgressSaves, ProgressSource } from "./progress-saves.ts"
 
 /** Dependencies of a link's delivery. */
-export interface WebhookLinkDeps extends LinkSenderDeps, DeliveryOutcomesDeps {
+export interface WebhookLinkDeps extends Omit<LinkSenderDeps, "events">, DeliveryOutcomesDeps {
   readonly store: Store
   readonly leases: Leases
   readonly concurrencyPerLink: number
