@@ -1,5 +1,5 @@
 /** Text from outside that reverses the reading order reverses nothing but itself. */
-import { paths } from "@sluice/api/paths"
+import { pathOf, paths } from "@sluice/api/paths"
 import type { Page } from "playwright-core"
 import { afterAll, beforeAll, expect, test } from "vitest"
 import { startConsole, type ConsoleUnderTest } from "./console.testing.ts"
@@ -7,10 +7,16 @@ import { startConsole, type ConsoleUnderTest } from "./console.testing.ts"
 const reversed = "\u202Edesrever"
 
 let at: ConsoleUnderTest
+let webhookId: string
 beforeAll(async () => {
   at = await startConsole({ withTraffic: false })
   const operator = at.dev.ready.operator_token
   expect((await at.call("POST", paths.apps, { name: `app ${reversed}` }, operator)).ok).toBe(true)
+  expect((await at.call("POST", paths.tokens, { kind: "ingest", name: `token ${reversed}` }, operator)).ok).toBe(true)
+  const texts = { name: `webhook ${reversed}`, description: `described ${reversed}` }
+  const made = await at.call("POST", paths.webhooks, { url: `${at.receiver.url}/bidirectional` })
+  webhookId = ((await made.json()) as { data: { id: string } }).data.id
+  expect((await at.call("PATCH", pathOf(paths.webhookDetail, { webhook_id: webhookId }), texts)).ok).toBe(true)
   const rule = { value: "heron", tag: `tag ${reversed}` }
   expect((await at.call("POST", paths.rules, { add: [rule] })).ok).toBe(true)
   const users = [{ id: "42", username: `wren ${reversed}`, name: `Wren ${reversed}` }]
@@ -21,6 +27,8 @@ afterAll(() => at[Symbol.asyncDispose]())
 
 test.each([
   ["the apps", "operator", "/apps"],
+  ["the webhooks", "app", "/webhooks"],
+  ["a webhook", "app", "/webhooks/:webhook_id"],
   ["the rules", "app", "/rules"],
   ["matches", "app", "/live"],
   ["the posts", "app", "/posts"],
@@ -28,7 +36,7 @@ test.each([
   ["the posts of a user", "app", "/posts/users/42"],
   ["the hits of a search", "app", "/search?query=heron&span=all"],
 ] as const)("%s isolate each text that holds a bidirectional control", async (_, as, path) => {
-  const page = await at.signedIn(as, path)
+  const page = await at.signedIn(as, path.replace(":webhook_id", webhookId))
   await page
     .locator("main")
     .getByText(/desrever/)

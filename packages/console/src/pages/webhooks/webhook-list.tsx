@@ -111,7 +111,7 @@ function Row({ webhook }: { readonly webhook: WebhookDetail }): ReactNode {
   return (
     <Link href={`/${id}`} className={styles["row"]}>
       <span className={styles["url"]} title={url}>
-        {name ?? url}
+        <span>{name ?? url}</span>
         {name !== undefined && <Muted>{url}</Muted>}
       </span>
       <span>

@@ -101,7 +101,7 @@ function Webhook({
       >
         {name !== undefined && <span className={styles["title"]}>{url}</span>}
         {name !== undefined && description !== undefined && <br />}
-        {description}
+        {description !== undefined && <span className={styles["title"]}>{description}</span>}
       </PageHeader>
       <ErrorNote error={challenge.error} />
       {test.result}
