@@ -65,7 +65,7 @@ export function tokenCommands(group: Command, { terminal, environment }: Command
             APP: (one) => one.application_id ?? "",
             USER: (one) => one.user_id ?? "",
             "CREATED (UTC)": (one) => one.created_at.slice(0, 19),
-            "LAST USED (UTC)": (one) => one.last_used_at?.slice(0, 19) ?? "never",
+            "LAST USED (UTC)": (one) => one.last_used_at?.slice(0, 19) ?? "",
           },
         })
       }),
