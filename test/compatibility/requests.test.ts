@@ -406,6 +406,7 @@ test("versioning: X's API is under /2, and Sluice's additions are under /sluice/
     "/sluice/v1/webhooks",
     "/sluice/v1/webhooks/{webhook_id}",
     "/sluice/v1/webhooks/{webhook_id}/signing_key",
+    "/sluice/v1/webhooks/{webhook_id}/test",
   ])
   // Two groups have no version: X's own way to a token, and the routes of operation.
   expect(described.filter((path) => !/^\/(2|sluice\/v1)\//.test(path)).toSorted()).toEqual([
