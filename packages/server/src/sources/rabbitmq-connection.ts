@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs"
-import { connect, type ChannelModel, type Options } from "amqplib"
+import { connect, type Channel, type ChannelModel, type Options } from "amqplib"
 import { connectionAdvice } from "./connection-advice.ts"
 import type { RabbitMqSourceSettings } from "./rabbitmq-settings.ts"
 
@@ -34,6 +34,20 @@ export async function connectRabbitMq(settings: RabbitMqSourceSettings): Promise
   // Channels and requests of a lost connection fail, too.
   connection.on("error", () => undefined)
   return connection
+}
+
+/**
+ * Closes a connection or a channel, and resolves when it is closed, or lost meanwhile: the library waits for the consent of a
+ * server that is gone. Never rejects.
+ */
+export async function closed(end: Pick<ChannelModel | Channel, "close" | "once">): Promise<void> {
+  const { promise: lost, resolve } = Promise.withResolvers<void>()
+  end.once("close", resolve)
+  try {
+    await Promise.race([end.close(), lost])
+  } catch {
+    // It was lost before.
+  }
 }
 
 /** Thrown when the server has no such queue. */

@@ -7,7 +7,7 @@
 import { randomUUID } from "node:crypto"
 import type { ChannelModel, ConfirmChannel, ConsumeMessage, Options } from "amqplib"
 import type { Rejection } from "./message-flow.ts"
-import { connectRabbitMq } from "./rabbitmq-connection.ts"
+import { closed, connectRabbitMq } from "./rabbitmq-connection.ts"
 import type { RabbitMqSourceSettings } from "./rabbitmq-settings.ts"
 import { reasonText } from "./reason-text.ts"
 import type { SourceMonitor } from "./source.ts"
@@ -55,7 +55,7 @@ export class DeadLetterQueue implements AsyncDisposable {
       channel.on("close", () => lost(new Error("The channel of the dead letters was closed.")))
       return new DeadLetterQueue(settings, { connection, channel }, lost)
     } catch (error) {
-      await connection.close().catch(() => undefined)
+      await closed(connection)
       throw error
     }
   }
@@ -83,7 +83,7 @@ export class DeadLetterQueue implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#channel.removeAllListeners("close")
-    await this.#connection.close().catch(() => undefined)
+    await closed(this.#connection)
   }
 }
 
@@ -103,7 +103,7 @@ async function prepareQueue(connection: ChannelModel, queue: string): Promise<vo
   const making = isThere ? asking : await connection.createChannel()
   making.on("error", () => undefined)
   if (!isThere) await making.assertQueue(queue, { durable: true, maxLength: deadLettersMax })
-  await making.close()
+  await closed(making)
 }
 
 function reasonHeaders(

@@ -16,7 +16,7 @@ import { ConfigError } from "../runtime/config-error.ts"
 import { DeliveryTags } from "./delivery-tags.ts"
 import { backoffMs } from "./flow-bounds.ts"
 import { MessageFlow, type Rejection, type SourceMessage } from "./message-flow.ts"
-import { connectRabbitMq, QueueMissing, rabbitMqAdvice } from "./rabbitmq-connection.ts"
+import { closed, connectRabbitMq, QueueMissing, rabbitMqAdvice } from "./rabbitmq-connection.ts"
 import { DeadLetterQueue } from "./rabbitmq-dead-letters.ts"
 import type { RabbitMqSourceSettings } from "./rabbitmq-settings.ts"
 import type { AcknowledgedSourceDeps, Source } from "./source.ts"
@@ -107,7 +107,7 @@ class Session implements AsyncDisposable {
       }
       return session
     } catch (error) {
-      await connection.close().catch(() => undefined)
+      await closed(connection)
       throw error
     }
   }
@@ -143,12 +143,8 @@ class Session implements AsyncDisposable {
 
   /** The channel first: the server has all acknowledgements when it has closed it. */
   async #close(): Promise<void> {
-    try {
-      await this.#channel.close()
-      await this.#connection.close()
-    } catch {
-      // It is lost already.
-    }
+    await closed(this.#channel)
+    await closed(this.#connection)
   }
 
   async #takeAll(flow: MessageFlow, signal: AbortSignal): Promise<void> {
@@ -281,7 +277,7 @@ async function checkQueue(connection: ChannelModel, queue: string): Promise<void
     if (code !== notFound) throw error
     throw new QueueMissing(`The queue ${queue} is not there.`, { cause: error })
   }
-  await channel.close()
+  await closed(channel)
 }
 
 /** Source: AMQP 0-9-1, "Reply codes". */
