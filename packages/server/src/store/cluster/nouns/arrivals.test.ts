@@ -195,7 +195,8 @@ test("posts from before there was an order are in the order of their ids, before
       ALTER TABLE apps DROP COLUMN limits;
       DROP TABLE connection_history, sources, source_gaps, source_dead_letters, assigned_names;
       ALTER TABLE stream_connections DROP COLUMN forced;
-      ALTER TABLE tokens DROP COLUMN user_id;
+      ALTER TABLE tokens DROP COLUMN user_id, DROP COLUMN name, DROP COLUMN last_used_at_ms;
+      ALTER TABLE webhooks DROP COLUMN name, DROP COLUMN description;
       ALTER TABLE replays DROP COLUMN backfill_rules, DROP COLUMN searched_id, DROP COLUMN last_id;
       UPDATE store_version SET version = 6`),
   )
