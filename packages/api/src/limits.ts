@@ -18,6 +18,12 @@ export const pageSizes = {
 /** Most characters of a search's query. Source: docs.x.com, "Build a query", for Enterprise. */
 export const searchQueryCharactersMax = 4_096
 
+/** Longest name of an app, a token or a webhook, characters. Ours. */
+export const nameCharactersMax = 100
+
+/** Longest description of a webhook, characters. Ours. */
+export const descriptionCharactersMax = 500
+
 /** Page sizes of lists that X does not have. */
 export const ownPageSizes = {
   attempts: { min: 1, max: 1000, default: 100 },

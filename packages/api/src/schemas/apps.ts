@@ -1,5 +1,6 @@
 /** Apps and tokens, for operators. Ours: X has a portal for them. */
 import { Type, type Static } from "typebox"
+import { nameCharactersMax } from "../limits.ts"
 import { exactly, Id, idPattern, Instant, optionalInstant } from "./common.ts"
 
 /** An app, without its secrets. */
@@ -18,9 +19,6 @@ export const AppsBody = Type.Object({
   meta: Type.Object({ result_count: Type.Integer() }),
 })
 export type AppsBody = Static<typeof AppsBody>
-
-/** Longest name of an app or a token, characters. Ours. */
-const nameCharactersMax = 100
 
 /** Body of `POST /sluice/v1/apps`. */
 export const CreateAppBody = exactly({ name: Type.String({ minLength: 1, maxLength: nameCharactersMax }) })

@@ -1,7 +1,7 @@
 /** Webhooks, their signing keys, their links to the stream, and the state of the links' deliveries. */
 import { Type, type Static } from "typebox"
 import { webhookConfigFields } from "../fields.ts"
-import { ownPageSizes, pageSizes } from "../limits.ts"
+import { descriptionCharactersMax, nameCharactersMax, ownPageSizes, pageSizes } from "../limits.ts"
 import {
   exactly,
   Id,
@@ -172,9 +172,6 @@ export const WebhookDetailsQuery = queryOf({
   pagination_token: PaginationToken,
 })
 export type WebhookDetailsQuery = Static<typeof WebhookDetailsQuery>
-
-/** Longest name and longest description of a webhook, characters. Ours. */
-const [nameCharactersMax, descriptionCharactersMax] = [100, 500]
 
 /** Body of `PATCH /sluice/v1/webhooks/:webhook_id`: members that are absent stay as they are, empty ones are removed. */
 export const ChangeWebhookBody = exactly(

@@ -1,4 +1,5 @@
 /** Parsers of option values. Each throws `InvalidArgumentError` for a text of another form: "Expected `expected`." */
+import { nameCharactersMax } from "@sluice/api/limits"
 import { InvalidArgumentError } from "commander"
 import { durationMs } from "../process/duration.ts"
 
@@ -14,9 +15,6 @@ export function matching(form: RegExp, expected: string): (text: string) => stri
 export function idOf(what: string): (text: string) => string {
   return matching(/^[0-9]{1,19}$/, `the id of ${what}, 1 to 19 digits, such as 2244994945`)
 }
-
-/** Longest name of an app, a token or a webhook, characters. Ours. */
-const nameCharactersMax = 100
 
 /** A name, without space at its ends. */
 export function nameOption(text: string): string {

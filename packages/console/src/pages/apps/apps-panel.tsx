@@ -1,4 +1,5 @@
 import type { Application } from "@sluice/api"
+import { nameCharactersMax } from "@sluice/api/limits"
 import { useState, type ReactNode } from "react"
 import { useApi, useApiChange } from "../../api/use-api.ts"
 import { Badge } from "../../components/badge.tsx"
@@ -133,7 +134,7 @@ function CreateApp({
         label="Name"
         hint="Display name, at most 100 characters."
         value={name}
-        maxLength={100}
+        maxLength={nameCharactersMax}
         required
         onChange={setName}
       />

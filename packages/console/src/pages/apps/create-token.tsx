@@ -1,4 +1,5 @@
 import type { Application } from "@sluice/api"
+import { nameCharactersMax } from "@sluice/api/limits"
 import { useState, type ReactNode } from "react"
 import { useApiChange } from "../../api/use-api.ts"
 import { SelectField, TextField } from "../../components/field.tsx"
@@ -69,7 +70,7 @@ export function CreateToken({
         label="Name"
         hint="Such as the program that has it. May be left out."
         value={name}
-        maxLength={100}
+        maxLength={nameCharactersMax}
         onChange={setName}
       />
       {isOfUser && (

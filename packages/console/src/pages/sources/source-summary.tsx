@@ -1,19 +1,19 @@
 import type { Source } from "@sluice/api"
 import type { ReactNode } from "react"
 import { countText, nounText } from "../../components/counts.ts"
+import { Fact, Facts } from "../../components/facts.tsx"
 import { Muted } from "../../components/muted.tsx"
 import { Panel } from "../../components/panel.tsx"
 import { Time } from "../../components/time.tsx"
 import { durationText, rateText } from "./durations.ts"
 import { SourceState } from "./source-state.tsx"
-import styles from "./source-summary.module.css"
 
 /** The state of a source, and its counts since the process began. */
 export function SourceSummary({ source }: { readonly source: Source }): ReactNode {
   const { since, connected_to: to, last_record_at: lastAt, lag_ms: lagMs, counts } = source
   return (
     <Panel title="State" actions={<SourceState source={source} />}>
-      <dl className={styles["facts"]}>
+      <Facts>
         <Fact name="Type">{source.type}</Fact>
         <Fact name="Connected to">
           {to ?? "nothing"}
@@ -44,7 +44,7 @@ export function SourceSummary({ source }: { readonly source: Source }): ReactNod
             started <Time at={source.started_at} />
           </Muted>
         </Fact>
-      </dl>
+      </Facts>
     </Panel>
   )
 }
@@ -79,13 +79,4 @@ function waitingText({ pending, in_flight: inFlight, unacknowledged }: Source): 
     ...(unacknowledged === undefined ? [] : [`${countText(unacknowledged)} unacknowledged`]),
   ]
   return parts.join(", ")
-}
-
-function Fact({ name, children }: { readonly name: string; readonly children: ReactNode }): ReactNode {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
-  )
 }

@@ -2,18 +2,16 @@
 import type { Source } from "@sluice/api"
 import { useState, type ReactNode } from "react"
 import { useApi, useApiChange } from "../../api/use-api.ts"
-import { AutoRefresh } from "../../components/auto-refresh.tsx"
-import { BackLink } from "../../components/back-link.tsx"
 import { Button } from "../../components/button.tsx"
 import { useToast } from "../../components/overlays/toast.tsx"
 import { PageHeader } from "../../components/page-header.tsx"
 import { ErrorNote, ErrorState, PageSkeleton } from "../../components/states.tsx"
+import { ViewTop } from "../../components/view-top.tsx"
 import { Gaps } from "./gaps.tsx"
 import { RewindSource } from "./rewind-source.tsx"
 import { DeadLetters } from "./dead-letters.tsx"
 import { SourceSummary } from "./source-summary.tsx"
 import { SourceTroubles } from "./source-troubles.tsx"
-import styles from "./source-view.module.css"
 
 const refetchMs = 2_000
 
@@ -27,10 +25,7 @@ export function SourceView({ name }: { readonly name: string }): ReactNode {
   if (query.isPending) return <PageSkeleton />
   return (
     <>
-      <div className={styles["top"]}>
-        <BackLink>Sources</BackLink>
-        <AutoRefresh isPaused={isPaused} onChange={setIsPaused} />
-      </div>
+      <ViewTop list="Sources" isPaused={isPaused} onChange={setIsPaused} />
       {query.data === undefined ? (
         <ErrorState isPage of={query} />
       ) : (

@@ -1,4 +1,4 @@
-import type { WebhookDetail } from "@sluice/api"
+import { descriptionCharactersMax, nameCharactersMax, type WebhookDetail } from "@sluice/api"
 import { useState, type ReactNode } from "react"
 import { useApiChange } from "../../api/use-api.ts"
 import { TextField } from "../../components/field.tsx"
@@ -29,8 +29,13 @@ export function DescribeWebhook({
         )
       }
     >
-      <TextField label="Name" value={name} maxLength={100} onChange={setName} />
-      <TextField label="Description" value={description} maxLength={500} onChange={setDescription} />
+      <TextField label="Name" value={name} maxLength={nameCharactersMax} onChange={setName} />
+      <TextField
+        label="Description"
+        value={description}
+        maxLength={descriptionCharactersMax}
+        onChange={setDescription}
+      />
     </FormDialog>
   )
 }

@@ -4,6 +4,7 @@ import { useApiChange } from "../../api/use-api.ts"
 import { Badge } from "../../components/badge.tsx"
 import { Button } from "../../components/button.tsx"
 import { countText, nounText } from "../../components/counts.ts"
+import { Fact, Facts } from "../../components/facts.tsx"
 import { Muted } from "../../components/muted.tsx"
 import { Panel } from "../../components/panel.tsx"
 import { ErrorNote } from "../../components/states.tsx"
@@ -19,7 +20,7 @@ export function Summary({ webhook }: { readonly webhook: WebhookDetail }): React
   const { tone, text } = conditionOf(webhook)
   return (
     <Panel title="State" actions={<Badge tone={tone}>{text}</Badge>}>
-      <dl className={styles["facts"]}>
+      <Facts>
         <Fact name="Validity">
           {valid ? "valid" : "invalid: deliveries are stopped"}
           <Muted>
@@ -31,7 +32,7 @@ export function Summary({ webhook }: { readonly webhook: WebhookDetail }): React
         <Fact name="Added">
           <Time at={webhook.created_at} form="absolute" />
         </Fact>
-      </dl>
+      </Facts>
       {link !== undefined && link.gaps.length > 0 && <Gaps link={link} />}
     </Panel>
   )
@@ -155,14 +156,5 @@ function Gaps({ link }: { readonly link: LinkDetail }): ReactNode {
         ))}
       </ul>
     </details>
-  )
-}
-
-function Fact({ name, children }: { readonly name: string; readonly children: ReactNode }): ReactNode {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
   )
 }

@@ -3,8 +3,6 @@ import type { WebhookDetail } from "@sluice/api"
 import { useState, type ReactNode } from "react"
 import { useLocation } from "wouter"
 import { useApi, useApiChange } from "../../api/use-api.ts"
-import { AutoRefresh } from "../../components/auto-refresh.tsx"
-import { BackLink } from "../../components/back-link.tsx"
 import { Button } from "../../components/button.tsx"
 import { Icon } from "../../components/icon.tsx"
 import { Menu } from "../../components/overlays/menu.tsx"
@@ -12,6 +10,7 @@ import { useToast } from "../../components/overlays/toast.tsx"
 import { PageHeader } from "../../components/page-header.tsx"
 import { EmptyState, ErrorNote, ErrorState, PageSkeleton } from "../../components/states.tsx"
 import { Tabs } from "../../components/tabs.tsx"
+import { ViewTop } from "../../components/view-top.tsx"
 import { Attempts } from "./deliveries/attempts.tsx"
 import { DeadLetters } from "./deliveries/dead-letters.tsx"
 import { DescribeWebhook } from "./describe-webhook.tsx"
@@ -32,10 +31,7 @@ export function WebhookView({ id, view }: { readonly id: string; readonly view: 
   if (query.isPending) return <PageSkeleton />
   return (
     <>
-      <div className={styles["top"]}>
-        <BackLink>Webhooks and links</BackLink>
-        <AutoRefresh isPaused={isPaused} onChange={setIsPaused} />
-      </div>
+      <ViewTop list="Webhooks and links" isPaused={isPaused} onChange={setIsPaused} />
       {query.data === undefined ? (
         <ErrorState isPage of={query} />
       ) : (
