@@ -1,6 +1,6 @@
 /** `sluice/testing` as it is installed: one file under three test runners, and its types. */
 import { execFile } from "node:child_process"
-import { cp, writeFile } from "node:fs/promises"
+import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { promisify } from "node:util"
 import { beforeAll, expect, inject, test } from "vitest"
@@ -62,7 +62,6 @@ let directory: Awaited<ReturnType<typeof temporaryDirectory>>
 
 beforeAll(async () => {
   directory = await temporaryDirectory()
-  await cp(inject("installed"), directory.path, { recursive: true })
   const packageJson = { type: "module", scripts: {} }
   await writeFile(join(directory.path, "package.json"), JSON.stringify(packageJson))
   const install = ["install", "--prefer-offline", "--no-audit", "--no-fund", "--no-save", "vitest@5", "jest@30"]
