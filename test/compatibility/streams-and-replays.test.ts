@@ -85,6 +85,24 @@ test("stream-head: a stream has a chunked body, no content type and no Connectio
   }
 })
 
+test("stream-end: after a stream the connection stays open for the client's next request", async ({ server }) => {
+  const app = await server.newApp()
+  await addRules(app, { value: "cat" })
+  const socket = await connectTo(server.url)
+  const request = (path: string): string =>
+    `GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${app.app.bearer_token}\r\n\r\n`
+  socket.write(request(paths.stream))
+  let received = ""
+  socket.setEncoding("latin1").on("data", (chunk: string) => (received += chunk))
+  await expect.poll(() => received).toContain("200 OK")
+  expect((await app.call("/2/connections/all", { method: "DELETE" })).status).toBe(200)
+  await expect.poll(() => received).toMatch(/ForceDisconnect[^]*\r\n0\r\n\r\n$/)
+  received = ""
+  socket.write(request("/2/connections"))
+  await expect.poll(() => received).toContain('"result_count":0')
+  socket.destroy()
+})
+
 test("recovery-window: a stream with start_time holds the matches since then, and ends", async ({ server }) => {
   const app = await server.newApp()
   await addRules(app, { value: "cat" })

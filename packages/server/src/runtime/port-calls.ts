@@ -97,6 +97,7 @@ export class PortCalls<Theirs extends PortFunctions<Theirs>> {
   /**
    * Calls a function of the other end. Rejects with what it throws, or when the port closes. A signal as the last argument
    * crosses too; once it has aborted the call there, or the port has closed after that, the promise rejects with its reason.
+   * Nothing is called under a signal that has aborted before.
    */
   call<Called extends FunctionName<Theirs>>(
     name: Called,
@@ -106,7 +107,9 @@ export class PortCalls<Theirs extends PortFunctions<Theirs>> {
     return new Promise((resolve, reject) => {
       const last: unknown = args.at(-1)
       const isAbortable = last instanceof AbortSignal
-      if (this.#end !== undefined) return void this.#refuse(reject, isAbortable ? last : undefined)
+      if (this.#end !== undefined || (isAbortable && last.aborted)) {
+        return void this.#refuse(reject, isAbortable ? last : undefined)
+      }
       this.#lastId += 1
       const id = this.#lastId
       if (isAbortable) this.#post({ id, name, args: args.slice(0, -1), isAbortable }, transfer)
@@ -136,8 +139,7 @@ export class PortCalls<Theirs extends PortFunctions<Theirs>> {
 
   #abortWith(signal: AbortSignal, id: number): Abort {
     const listener = (): void => this.#post({ id, isAborted: true })
-    if (signal.aborted) listener()
-    else signal.addEventListener("abort", listener, { once: true })
+    signal.addEventListener("abort", listener, { once: true })
     return { signal, listener }
   }
 

@@ -62,7 +62,7 @@ export async function serveStream(
   ended: AbortSignal,
 ): Promise<{ reason: StreamEnd; disconnectReason: DisconnectReason; delivered: number }> {
   const ending = endingOf(response, ended)
-  const writer = new StreamWriter(response, deps, source.format, source)
+  const writer = new StreamWriter(response, deps, source.format)
   const keepingAlive = keepAlive(writer, deps.clock, ending.signal)
   try {
     await writeRecords(deps, { appId, source, bounds }, writer, ending)

@@ -25,23 +25,16 @@ export class StreamWriter {
   #delivered = 0
   #wroteAtMs: number
 
-  /** `hasEnd`: the connection is of use to its client after the stream. */
-  constructor(
-    response: ServerResponse,
-    deps: { readonly clock: Clock; readonly events: Events },
-    format: LineFormat,
-    { hasEnd }: { readonly hasEnd: boolean },
-  ) {
+  constructor(response: ServerResponse, deps: { readonly clock: Clock; readonly events: Events }, format: LineFormat) {
     this.#response = response
     this.#deps = deps
     this.#format = format
     this.#wroteAtMs = deps.clock.monotonicMs()
     response.removeHeader("content-type")
     response.setHeader("cache-control", "no-cache, no-store, max-age=0")
-    // Removed before it is set: Node adds none of its own then.
+    // Removed before it is set: Node adds none of its own then, and keeps the connection open after the stream. No client is
+    // warned of a close, and one that sends its next request at that moment would lose it.
     response.removeHeader("connection")
-    // Closed after a stream without an end, as by X. A client that is not warned might use the connection after another one.
-    if (!hasEnd) response.shouldKeepAlive = false
     response.flushHeaders()
   }
 
