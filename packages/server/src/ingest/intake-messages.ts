@@ -20,7 +20,8 @@ export interface IntakeFunctions {
   /** Opens a body of records. */
   openSource(body: number, of: SourceBody): void
   chunk(body: number, bytes: Uint8Array): void
-  end(body: number): void
+  /** Ends the body, after its last chunk if that is given: a message for both wakes the thread once. */
+  end(body: number, lastChunk?: Uint8Array): void
   /** Ends the body after what was sent of it: a partial last line is discarded. */
   stop(body: number): void
   /** Discards what is unread of the body. */
@@ -31,14 +32,23 @@ export interface IntakeFunctions {
 export interface IntakeReplies {
   /** Chunks that took this much memory are read. */
   read(body: number, bytes: number): void
-  /** A batch is durable, and chunks that took this much memory are read: one message wakes the other thread once. */
-  batch(body: number, report: IngestReport, bytes: number, index: IndexNumbers): void
-  done(body: number): void
+  /** A batch is durable. */
+  batch(body: number, batch: DurableBatch): void
+  /** All of the body is durable, with its last batch if there was one. */
+  done(body: number, lastBatch?: DurableBatch): void
   /** With a store fault, `SourceSuperseded`, `EmbeddingsUnavailable`, `TooManyRejected` or `PartialLinesTooLarge`. */
   failed(body: number, error: SentError): void
   /** With descriptions of rules that are damaged and therefore not in the index. */
   indexed(index: IndexNumbers, damaged: readonly string[]): void
   indexFailed(error: SentError): void
+}
+
+/** A batch that is durable: one message for all of it wakes the other thread once. */
+export interface DurableBatch {
+  readonly report: IngestReport
+  /** Memory of the chunks that are read. */
+  readonly bytesRead: number
+  readonly index: IndexNumbers
 }
 
 /** Too many lines of a body were rejected. Posts accepted before are durable. */

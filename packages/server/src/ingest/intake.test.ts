@@ -108,10 +108,10 @@ test("several threads share the bodies, know the same rules, and are counted tog
   const both = [second, third]
   const settings = { postBytesMax: 262_144, ruleStepsPerAppMax: 10_000_000 }
   await Promise.all(both.map((one) => one.start({ ...settings, storeAccess: served.grantAccess() })))
-  const reports = new Map<IntakeThread, number>()
+  const ended = new Map<IntakeThread, number>()
   for (const one of both) {
     one.intakePort.on("message", ({ name }: { name: string }) => {
-      if (name === "batch") reports.set(one, (reports.get(one) ?? 0) + 1)
+      if (name === "done") ended.set(one, (ended.get(one) ?? 0) + 1)
     })
   }
   const shared = intakeThrough(both, createEvents(pino({ level: "silent" }), (registry = new Registry())))
@@ -125,7 +125,7 @@ test("several threads share the bodies, know the same rules, and are counted tog
       }),
     )
   }
-  expect(both.map((one) => (reports.get(one) ?? 0) >= 5)).toEqual([true, true])
+  expect(both.map((one) => ended.get(one))).toEqual([5, 5])
   const posts = (await matchesOf(app)).map(([id]) => Number(id))
   expect(posts.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 20 }, (_, index) => index + 1))
   // Within a body the order is that of its lines.

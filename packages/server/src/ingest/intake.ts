@@ -6,7 +6,8 @@
  *       (waits while more than
  *        a window is unread)  ◄── read ──     from time to time
  *     onBatch(report)         ◄── batch ──    after each commit, with what was read
- *     body.end()              ◄── done ──     after the last
+ *     body.end(chunk)         ── bytes ──►
+ *                             ◄── done ──     with what was read last
  *     body.failed             ◄── failed ──   when a batch could not be matched or stored
  *
  * There may be several intake threads, each with the rules of its own. A body is of one of them, so its posts keep their
@@ -25,6 +26,7 @@ import type { IngestReport } from "./ingest-report.ts"
 import {
   PartialLinesTooLarge,
   TooManyRejected,
+  type DurableBatch,
   type IndexNumbers,
   type IntakeFunctions,
   type IntakeReplies,
@@ -98,17 +100,22 @@ export function intakeThrough(
   }
 
   // Bodies whose client has disconnected are counted, too: their posts are stored all the same.
+  function noteBatch(reader: Reader, id: number, { report, bytesRead, index }: DurableBatch): void {
+    const { accepted, duplicates, deleted, rejectedCount, matches } = report
+    events.postsAccepted({ accepted, duplicates, rejected: rejectedCount, matches })
+    if (deleted !== undefined) events.deletionsRequested({ way: "line", count: deleted })
+    reportIndex(reader, index)
+    bodies.get(id)?.body.batch(report, bytesRead)
+  }
+
   function repliesTo(reader: () => Reader): IntakeReplies {
     return {
       read: (id, bytes) => bodies.get(id)?.body.read(bytes),
-      batch(id, report, bytes, index) {
-        const { accepted, duplicates, deleted, rejectedCount, matches } = report
-        events.postsAccepted({ accepted, duplicates, rejected: rejectedCount, matches })
-        if (deleted !== undefined) events.deletionsRequested({ way: "line", count: deleted })
-        reportIndex(reader(), index)
-        bodies.get(id)?.body.batch(report, bytes)
+      batch: (id, batch) => noteBatch(reader(), id, batch),
+      done(id, lastBatch) {
+        if (lastBatch !== undefined) noteBatch(reader(), id, lastBatch)
+        bodies.get(id)?.body.done()
       },
-      done: (id) => bodies.get(id)?.body.done(),
       failed(id, sent) {
         const error = receivedError(sent)
         // The others are the client's own fault, or those of a source that goes elsewhere.

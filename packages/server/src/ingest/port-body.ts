@@ -35,8 +35,11 @@ export interface IntakeBody {
    * another one. Throws the reason once the body has failed.
    */
   write(chunk: Uint8Array): Promise<void>
-  /** The report of the whole body, once all of it is durable. Throws the reason once the body has failed. */
-  end(): Promise<IngestReport>
+  /**
+   * Ends the body, after its last chunk if that is given. The report of the whole body, once all of it is durable. Throws
+   * the reason once the body has failed.
+   */
+  end(lastChunk?: Uint8Array): Promise<IngestReport>
   /** As `end`, before the body is complete: a partial last line is discarded. */
   stop(): Promise<IngestReport>
   /** The client has disconnected: what was read is stored, the rest is discarded. */
@@ -135,23 +138,26 @@ export class PortBody implements IntakeBody {
     }
   }
 
-  end(): Promise<IngestReport> {
-    return this.#finish("end")
+  end(lastChunk?: Uint8Array): Promise<IngestReport> {
+    this.#sendJoined()
+    if (lastChunk === undefined) this.#port.tell("end", [this.#id])
+    else {
+      const bytes = ownsItsMemory(lastChunk) ? lastChunk : new Uint8Array(lastChunk)
+      this.#count(memoryOf(bytes))
+      this.#port.tell("end", [this.#id, bytes], [bytes.buffer])
+    }
+    return this.#finished.promise
   }
 
   stop(): Promise<IngestReport> {
-    return this.#finish("stop")
+    this.#sendJoined()
+    this.#port.tell("stop", [this.#id])
+    return this.#finished.promise
   }
 
   abort(): void {
     this.#port.tell("abort", [this.#id])
     this.#forget()
-  }
-
-  #finish(kind: "end" | "stop"): Promise<IngestReport> {
-    this.#sendJoined()
-    this.#port.tell(kind, [this.#id])
-    return this.#finished.promise
   }
 
   #join(chunk: Uint8Array): void {

@@ -134,6 +134,37 @@ test("a body whose store fails once accepts nothing more, and reports that befor
   expect(failed.mock.calls).toEqual([[{ where: "ingest", error: diskFull }]])
 })
 
+test("a body that is sent whole takes one message each way, and its report is that of the same body in parts", async () => {
+  const sent: string[] = []
+  const replies: string[] = []
+  channel.port1.on("message", ({ name }: { name: string }) => replies.push(name))
+  channel.port2.on("message", ({ name }: { name: string }) => sent.push(name))
+  await expect.poll(() => replies).toEqual(["indexed"])
+  const batches: IngestReport[] = []
+  const report = await intake
+    .open((batch) => batches.push(batch))
+    .end(Buffer.concat([line(1), Buffer.from("x\n"), line(2)]))
+  expect(report).toMatchObject({ accepted: 2, rejectedCount: 1, lines: 3 })
+  expect(batches).toEqual([report])
+  expect([sent, replies]).toEqual([["end"], ["indexed", "done"]])
+  expect(postsAccepted).toHaveBeenCalledOnce()
+  const parts = intake.open()
+  await parts.write(line(1))
+  await parts.write(Buffer.from("x\n"))
+  await parts.write(line(2))
+  expect(await parts.end()).toEqual({ ...report, accepted: 0, duplicates: 2 })
+  expect(await storedIds()).toEqual(["2", "1"])
+})
+
+test("a body that is sent whole fails as one in parts does", async () => {
+  failures.append = 1
+  const body = intake.open()
+  await expect(body.end(line(1))).rejects.toMatchObject({ status: 503, cause: diskFull })
+  expect(body.failed.aborted).toBe(true)
+  expect(await intake.open().end(Buffer.concat([line(1), line(2)]))).toMatchObject({ accepted: 2 })
+  expect(await intake.open().end(Buffer.alloc(0))).toMatchObject({ accepted: 0, lines: 0 })
+})
+
 test("chunks that were in flight when the store failed do not open another body", async () => {
   failures.append = 1
   const body = intake.open()

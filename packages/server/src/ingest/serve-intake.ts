@@ -16,6 +16,7 @@ import type { BatchListener, MatchUse } from "./post-batches.ts"
 import {
   memoryOf,
   PartialLinesTooLarge,
+  type DurableBatch,
   type IndexNumbers,
   type IntakeFunctions,
   type IntakeReplies,
@@ -48,13 +49,16 @@ interface OpenBody {
   chunksAppending: readonly Uint8Array[]
   /** All their posts are in that batch or in earlier ones. */
   isAllMatched: boolean
+  /** The batch that is reported with the end of the body. */
+  lastBatch: DurableBatch | undefined
+  isEnding: boolean
   isBusy: boolean
   /** A part of the body could not be accepted. The rest is discarded: after a gap it means nothing. */
   hasFailed: boolean
 }
 
 /** A body of which nothing is read yet. */
-const unread = { isAllMatched: false, isBusy: false, hasFailed: false }
+const unread = { isAllMatched: false, lastBatch: undefined, isEnding: false, isBusy: false, hasFailed: false }
 
 /**
  * Most memory of partial lines, over all bodies. At the bound the body with the largest partial line fails: it is the
@@ -97,7 +101,9 @@ export function serveIntake(port: MessagePort, deps: IntakeDeps): { readonly ind
       appended(report) {
         const chunks = body.chunksAppending
         body.chunksAppending = []
-        main.tell("batch", [id, report, memoryOfAll(chunks), numbersOf(deps.rules)])
+        tellBatch(main, body)
+        body.lastBatch = { report, bytesRead: memoryOfAll(chunks), index: numbersOf(deps.rules) }
+        if (!body.isEnding) tellBatch(main, body)
         if (body.isAllMatched) for (const chunk of chunks) release(chunk)
       },
       failed: (error) => fail(body, error),
@@ -118,21 +124,16 @@ export function serveIntake(port: MessagePort, deps: IntakeDeps): { readonly ind
     if (body.hasFailed) return
     body.hasFailed = true
     body.acceptor.abandon()
+    tellBatch(main, body)
     main.tell("failed", [body.id, sentError(error)])
-  }
-
-  function boundPartialLines(): void {
-    const all = [...bodies.values()].map((body) => ({ body, bytes: body.acceptor.partialLineBytes }))
-    if (all.reduce((sum, { bytes }) => sum + bytes, 0) <= partialLineBytesMax) return
-    const largest = all.reduce((a, b) => (b.bytes > a.bytes ? b : a))
-    fail(largest.body, new PartialLinesTooLarge("Lines without their end take too much memory."))
   }
 
   async function handleChunk(body: OpenBody, bytes: Uint8Array, cameAtMs: number): Promise<void> {
     const { acceptor } = body
     const bytesBefore = acceptor.partialLineBytes
     await acceptor.write(bytes, cameAtMs)
-    if (acceptor.partialLineBytes > bytesBefore) boundPartialLines()
+    const largest = acceptor.partialLineBytes > bytesBefore ? bodyToFail(bodies.values()) : undefined
+    if (largest) fail(largest, new PartialLinesTooLarge("Lines without their end take too much memory."))
     body.chunksRead.push(bytes)
     // With more parts pending, the chunk is reported as read when it is durable: until then it takes memory.
     if (body.pending.length > 0) return
@@ -143,8 +144,9 @@ export function serveIntake(port: MessagePort, deps: IntakeDeps): { readonly ind
 
   async function handle(body: OpenBody, part: PendingPart): Promise<void> {
     if (part.kind === "chunk") return handleChunk(body, part.bytes, part.cameAtMs)
+    body.isEnding = true
     await (part.kind === "end" ? body.acceptor.end() : body.acceptor.stop())
-    main.tell("done", [body.id])
+    main.tell("done", [body.id, body.lastBatch])
   }
 
   async function handlePending(body: OpenBody): Promise<void> {
@@ -167,17 +169,19 @@ export function serveIntake(port: MessagePort, deps: IntakeDeps): { readonly ind
     body.isBusy = false
   }
 
-  function queue(id: number, part: PendingPart): void {
+  function queue(id: number, ...parts: readonly PendingPart[]): void {
     const body = bodies.get(id) ?? openPosts(id)
-    body.pending.push(part)
+    body.pending.push(...parts)
     void handlePending(body)
   }
+
+  const chunkOf = (bytes: Uint8Array): PendingPart => ({ kind: "chunk", bytes, cameAtMs: deps.clock.monotonicMs() })
 
   const functions: IntakeFunctions = {
     open: openPosts,
     openSource: openRecords,
-    chunk: (id, bytes) => queue(id, { kind: "chunk", bytes, cameAtMs: deps.clock.monotonicMs() }),
-    end: (id) => queue(id, { kind: "end" }),
+    chunk: (id, bytes) => queue(id, chunkOf(bytes)),
+    end: (id, bytes) => queue(id, ...(bytes === undefined ? [] : [chunkOf(bytes)]), { kind: "end" }),
     stop: (id) => queue(id, { kind: "stop" }),
     abort(id) {
       // The main thread relies on pending parts being discarded.
@@ -194,6 +198,19 @@ export function serveIntake(port: MessagePort, deps: IntakeDeps): { readonly ind
   })
   void reportIndex().catch(indexFailed)
   return { indexFailed }
+}
+
+/** Reports a batch apart from the end of its body: others come after it, or the body fails. */
+function tellBatch(main: PortCalls<IntakeReplies>, body: OpenBody): void {
+  if (body.lastBatch !== undefined) main.tell("batch", [body.id, body.lastBatch])
+  body.lastBatch = undefined
+}
+
+/** The body with the largest partial line, when all of them together take too much memory. */
+function bodyToFail(bodies: Iterable<OpenBody>): OpenBody | undefined {
+  const all = Array.from(bodies, (body) => ({ body, bytes: body.acceptor.partialLineBytes }))
+  if (all.reduce((sum, { bytes }) => sum + bytes, 0) <= partialLineBytesMax) return undefined
+  return all.reduce((a, b) => (b.bytes > a.bytes ? b : a)).body
 }
 
 function recordAcceptorOf(

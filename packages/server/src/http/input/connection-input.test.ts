@@ -178,6 +178,57 @@ test("the body of a waiting request stays in the socket until it is read", async
   expect(bytes).toBe(length)
 })
 
+test("a small body that is whole is passed on at once, and one of another request after that request is read", async () => {
+  const requests: IncomingMessage[] = []
+  const { connect: open } = await trackedServer((request, response) => {
+    requests.push(request)
+    request.on("end", () => response.end("done"))
+  })
+  const socket = await open()
+  const whole = (length: number): string =>
+    `POST / HTTP/1.1\r\nHost: x\r\nContent-Length: ${length}\r\n\r\n${"x".repeat(length)}`
+  socket.write(whole(16_000))
+  await expect.poll(() => requests).toHaveLength(1)
+  const [first] = requests
+  await expect.poll(() => [first?.complete, first?.readableLength]).toEqual([true, 16_000])
+  socket.write(whole(16_000))
+  await sleep(50)
+  expect(requests).toHaveLength(1)
+  first?.resume()
+  await expect.poll(() => requests).toHaveLength(2)
+  requests[1]?.resume()
+  await expect.poll(() => requests[1]?.readableEnded).toBe(true)
+  // Together they are two requests of which the first is not the last of its read, and the second is queued.
+  const other = await open()
+  other.write(whole(2_000) + whole(2_000))
+  await expect.poll(() => requests).toHaveLength(3)
+  await sleep(50)
+  expect([requests[2]?.complete, requests[2]?.readableLength]).toEqual([false, 0])
+  requests[2]?.resume()
+  await expect.poll(() => requests).toHaveLength(4)
+})
+
+test("small bodies that were passed on count until they are read", async () => {
+  const requests: IncomingMessage[] = []
+  const { cuts, connect: open } = await trackedServer((request, response) => {
+    requests.push(request)
+    request.on("end", () => response.end("done"))
+  }, 20_000)
+  const text = `POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 16000\r\n\r\n${"x".repeat(16_000)}`
+  for (let round = 1; round <= 4; round++) {
+    const socket = await open()
+    socket.write(text)
+    await expect.poll(() => requests).toHaveLength(round)
+    requests.at(-1)?.resume()
+    await once(socket, "data")
+  }
+  expect(cuts).toEqual([])
+  const sockets = await Promise.all([open(), open(), open(), open()])
+  for (const socket of sockets) socket.write(text)
+  await expect.poll(() => cuts.length).toBeGreaterThan(0)
+  expect(new Set(cuts)).toEqual(new Set(["input"]))
+})
+
 const requestText = fc.oneof(
   fc.constant("GET /get HTTP/1.1\r\nHost: x\r\n\r\n"),
   fc.constant("\r\n\r\nGET /blank HTTP/1.1\r\nHost: x\r\n\r\n"),

@@ -3,13 +3,16 @@
  *
  *     read ─► head? ── up to its end ──────────► parser ─► request
  *                └ body? ── up to its end ─────► parser ─► body, as fast as it is read
- *                     └ chunked? ── joined ────►
+ *                     ├ chunked? ── joined ────►
+ *                     └ small, and whole? ─────► parser ─► body, at once
  *
  * Left to itself, the parser takes whole reads of 64 KiB, and nothing stops it in the middle of one: neither a stream that
  * is full nor the end of what a connection may send. Here the parser gets nothing more while the socket is paused, and
  * what is left of the read goes back to the socket.
  *
- * A body is passed on when it is read: while a request waits for its turn, its body stays in the system's buffers.
+ * A body is passed on when it is read: while a request waits for its turn, its body stays in the system's buffers. To stop
+ * and go on costs more than a small body takes, so one that came whole with its head, as that of a post alone, is passed on
+ * at once; a connection holds at most one of them.
  *
  * Node offers this for sockets that something else listens to as well. Source: Node's lib/_http_server.js, `unconsume`.
  */
@@ -24,6 +27,9 @@ const LF = 10
 
 /** A body in chunks smaller than this waits for its turn when others of the kind are read. Ours. */
 const smallChunkBytes = 256
+
+/** Most bytes of a body that is passed on before it is read. Ours. */
+const wholeBytesMax = 16_384
 
 /** The body in progress. */
 type Body =
@@ -54,6 +60,8 @@ export class ConnectionInput {
   #body: Body | undefined
   #headBytes = 0
   #unparsedBytes = 0
+  /** The request whose body was passed on before it was read, and its bytes. */
+  #whole: { readonly request: IncomingMessage; readonly bytes: number } | undefined
   #endsAtHead = false
   #hasEnded = false
 
@@ -68,9 +76,10 @@ export class ConnectionInput {
     socket.on("data", (bytes: Buffer) => this.#take(bytes))
   }
 
-  /** Bytes of an incomplete head, and of a read that waits to be parsed. */
+  /** Bytes of an incomplete head, of a read that waits to be parsed, and of a body that was passed on and is not read. */
   get heldBytes(): number {
-    return this.#headBytes + this.#unparsedBytes
+    if (this.#whole?.request.readableEnded !== false) this.#whole = undefined
+    return this.#headBytes + this.#unparsedBytes + (this.#whole?.bytes ?? 0)
   }
 
   /** Called when the parser announces a request. Returns the bytes of its head. */
@@ -102,7 +111,7 @@ export class ConnectionInput {
     this.#unparsedBytes = 0
     const start = { at: 0 }
     while (start.at < bytes.length && !this.#isDone()) {
-      if (this.#socket.isPaused() || this.#waitsForReader() || this.#waitsForTurn()) {
+      if (this.#socket.isPaused() || this.#waitsForReader(bytes.length - start.at) || this.#waitsForTurn()) {
         this.#putBack(bytes.subarray(start.at))
         break
       }
@@ -117,12 +126,23 @@ export class ConnectionInput {
     return this.#hasEnded || destroyed || !parser || (this.#endsAtHead && this.#body === undefined)
   }
 
-  /** Pauses the socket until the request in progress is read. Node resumes it then. */
-  #waitsForReader(): boolean {
+  /** Pauses the socket until the request in progress is read. Node resumes it then. `rest`: bytes of the read that are left. */
+  #waitsForReader(rest: number): boolean {
     const request = this.#body?.request
     if (request === undefined || request.readableFlowing !== null || request.destroyed) return false
+    if (this.#isWhole(rest)) {
+      this.#whole = { request, bytes: rest }
+      return false
+    }
     this.#socket.pause()
     return true
+  }
+
+  /** True if the rest of a read is the body of the request in progress, and small. */
+  #isWhole(rest: number): boolean {
+    const body = this.#body
+    if (body?.kind !== "length" || body.left !== rest || rest > wholeBytesMax) return false
+    return !this.#deps.isDiscarded(body.request)
   }
 
   /** Pauses the socket until it is the connection's turn. Node may resume it before. */

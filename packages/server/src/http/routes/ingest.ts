@@ -60,7 +60,9 @@ export function ingestRoutes(
       const source = { payload, isEncoded, closing }
       const open: OpenBody = (onBatch) => intake.open(onBatch, matchUseOf(request))
       if (request.query.ack === "batch") return acknowledge(open, source, reply, events)
-      return reply.send(presentIngest(await ingest(open(), source)))
+      const whole = isEncoded ? undefined : wholeBody(payload)
+      const report = whole === undefined ? ingest(open(), source) : ingestWhole(open(), whole)
+      return reply.send(presentIngest(await report))
     },
   )
 }
@@ -82,6 +84,22 @@ interface BodySource {
   readonly closing: AbortSignal
   /** Waits until the client has read enough of the response. */
   readonly responseRead?: () => Promise<void>
+}
+
+/** The body, if all of it has come with the head of its request, as that of a post alone; else `undefined`. */
+function wholeBody(payload: BodySource["payload"]): Buffer | undefined {
+  if (payload.complete !== true || payload.readableLength === 0) return undefined
+  return payload.read() as Buffer
+}
+
+/** As `ingest`, for a body that is whole. */
+async function ingestWhole(body: IntakeBody, bytes: Buffer): Promise<IngestReport> {
+  try {
+    return await body.end(bytes)
+  } catch (error) {
+    body.abort()
+    throw refusalOf(error)
+  }
 }
 
 /**
@@ -109,8 +127,7 @@ async function ingest(body: IntakeBody, source: BodySource): Promise<IngestRepor
     payload.unpipe(decoded).resume()
     if (error instanceof ServerCloses) throw serverCloses(await body.stop())
     body.abort()
-    if (error instanceof BodyRefused) throw bodyRefused(error.report)
-    throw problemOf(error)
+    throw refusalOf(error)
   }
 }
 
@@ -196,6 +213,11 @@ function bodyRefused(report: IngestReport): Problem {
       "its lines were rejected than taken. What was accepted is kept, and the rest was not read.",
     extras: presentIngest(report),
   })
+}
+
+/** The error of a response to a body that was not taken. */
+function refusalOf(error: unknown): unknown {
+  return error instanceof BodyRefused ? bodyRefused(error.report) : problemOf(error)
 }
 
 /** The problem for an error of the body, or the error itself when it is not the client's. */

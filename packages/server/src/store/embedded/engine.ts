@@ -20,6 +20,7 @@ import { isEmptyStore, storeFile, storeName } from "./connection/database.ts"
 import { copyStore } from "./connection/copy-store.ts"
 import { lockDirectory } from "./connection/directory-lock.ts"
 import { openEmbeddedStore, openEmbeddedStoreThrough, openToRead } from "./serving/embedded-store.ts"
+import { ControlCount } from "./serving/known-changes.ts"
 import { examineStore } from "./serving/examined-store.ts"
 import { ReadFaults } from "./connection/read-faults.ts"
 import { storeFault } from "./connection/sqlite-faults.ts"
@@ -42,6 +43,7 @@ interface AccessData {
   readonly file: string
   readonly cacheBytes: number
   readonly changeKinds: readonly StoreChange["kind"][]
+  readonly controlCount: SharedArrayBuffer
   readonly writePort: MessagePort
 }
 
@@ -66,8 +68,9 @@ export function embeddedEngine(directory: string): StoreEngine & { readonly file
 export const opener: StoreOpener = {
   module: import.meta.url,
   openAccess(data) {
-    const { writePort, ...settings } = data as AccessData
-    return opened(dirname(settings.file), openEmbeddedStoreThrough(writePort, settings))
+    const { writePort, controlCount, ...settings } = data as AccessData
+    const store = openEmbeddedStoreThrough(writePort, { ...settings, controlCount: new ControlCount(controlCount) })
+    return opened(dirname(settings.file), store)
   },
   openReadAccess: (data) => openToRead(data as ReadAccessData),
   openSearchIndex: (data, settings) => {
@@ -142,9 +145,12 @@ async function serve(file: string, { cacheBytes, crashPoint, rounds }: ServeSett
   await using opening = new AsyncDisposableStack()
   // Half for the pages of the writer, a quarter for the pages of reads, a quarter for recently read matches.
   const quarter = cacheBytes / 4
-  const writer = await startStoreWriter({ file, cacheBytes: 2 * quarter, crashPoint })
+  const controlCount = new ControlCount()
+  const { buffer } = controlCount
+  const writer = await startStoreWriter({ file, cacheBytes: 2 * quarter, controlCount: buffer, crashPoint })
   opening.defer(() => writer.close())
-  const store = opening.use(await openEmbeddedStoreThrough(writer.connect(), { file, cacheBytes: quarter, rounds }))
+  const settings = { file, cacheBytes: quarter, controlCount, rounds }
+  const store = opening.use(await openEmbeddedStoreThrough(writer.connect(), settings))
   const resources = opening.move()
   return {
     store,
@@ -153,8 +159,14 @@ async function serve(file: string, { cacheBytes, crashPoint, rounds }: ServeSett
     grantAccess({ readsLogs } = { readsLogs: false }) {
       const changeKinds = readsLogs ? allChanges : accessChangeKinds
       const writePort = writer.connect(changeKinds)
-      const settings = { file, changeKinds, cacheBytes: readsLogs ? quarter : accessCacheBytes }
-      return { module: opener.module, data: { ...settings, writePort } satisfies AccessData, ports: [writePort] }
+      const access: AccessData = {
+        file,
+        changeKinds,
+        controlCount: buffer,
+        cacheBytes: readsLogs ? quarter : accessCacheBytes,
+        writePort,
+      }
+      return { module: opener.module, data: access, ports: [writePort] }
     },
     grantReadAccess: () => ({ module: opener.module, data: { file } satisfies ReadAccessData, ports: [] }),
     failed: writer.failed,

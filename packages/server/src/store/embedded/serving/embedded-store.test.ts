@@ -16,6 +16,7 @@ import { openForReading, openForWriting } from "../connection/database.ts"
 import { DataDirectoryInUse } from "../../store-faults.ts"
 import { lockDirectory } from "../connection/directory-lock.ts"
 import { openEmbeddedStore, openEmbeddedStoreThrough } from "./embedded-store.ts"
+import { ControlCount } from "./known-changes.ts"
 import { storeVersion } from "../connection/migrations.ts"
 import { serveWrites } from "./write-port.ts"
 import {
@@ -51,10 +52,11 @@ async function throughPort(): Promise<StoreUnderTest> {
   const file = await newFile()
   return {
     async open() {
-      const owner = await openEmbeddedStore({ file })
+      const controlCount = new ControlCount()
+      const owner = await openEmbeddedStore({ file, controlCount })
       const { port1, port2 } = new MessageChannel()
       serveWrites(port1, owner)
-      const store: Store = await openEmbeddedStoreThrough(port2, { file })
+      const store: Store = await openEmbeddedStoreThrough(port2, { file, controlCount })
       const close = store[Symbol.asyncDispose].bind(store)
       return Object.assign(store, {
         async [Symbol.asyncDispose]() {

@@ -15,6 +15,7 @@ import { FollowedLogs, type AnnouncedChange, type LogKey } from "./appended-entr
 import { defaultCacheBytes, openForReading, openForWriting } from "../connection/database.ts"
 import { GroupCommit } from "./group-commit.ts"
 import { createRecentMatches } from "../nouns/match-logs.ts"
+import { ControlCount, rulesFollowing } from "./known-changes.ts"
 import { ReadFaults } from "../connection/read-faults.ts"
 import { createReads } from "./reads.ts"
 import type { RecentMatches, RecentSettings } from "./recent-matches.ts"
@@ -29,6 +30,8 @@ export interface EmbeddedStoreSettings {
   readonly cacheBytes?: number
   /** For the time of gap markers, and for the turns of reads. The machine's own unless given. */
   readonly clock?: Clock
+  /** Counts the control changes of the writer for its other threads. */
+  readonly controlCount?: ControlCount
   /** The rounds of this thread, where requests begin in it. */
   readonly rounds?: FairRounds
   /** Called when the disk has failed and the process has to end. Unless given, the thread ends with the error. */
@@ -84,7 +87,13 @@ function openReads(
 
 /** The writing side of a connection that is opened for it, and closed with `opening`. */
 function openWrites(
-  { file, cacheBytes = defaultCacheBytes, clock = systemClock, failed = endThread }: EmbeddedStoreSettings,
+  {
+    file,
+    cacheBytes = defaultCacheBytes,
+    clock = systemClock,
+    controlCount,
+    failed = endThread,
+  }: EmbeddedStoreSettings,
   faults: ReadFaults,
   opening: DisposableStack,
 ): Omit<WritableStore, typeof Symbol.asyncDispose> {
@@ -105,6 +114,7 @@ function openWrites(
           return { result: write(...args), changes: noted }
         }
         const { result, changes } = await faults.naming(() => groupCommit.run(attempt, { posts }))
+        if (changes.some(({ kind }) => kind === "control")) controlCount?.raise()
         for (const change of changes) announce(change)
         return result
       }
@@ -133,6 +143,7 @@ export function openEmbeddedStoreThrough(
   port: MessagePort,
   {
     changeKinds = allChanges,
+    controlCount,
     ...settings
   }: Omit<EmbeddedStoreSettings, "failed"> & { readonly changeKinds?: readonly StoreChange["kind"][] },
 ): Promise<Store> {
@@ -148,7 +159,8 @@ export function openEmbeddedStoreThrough(
     const closed = new AbortController()
     opening.defer(() => closed.abort())
     void watchControl(reads, settings.clock ?? systemClock, announce, closed.signal)
-    return { ...reads, ...writes, onChange, ...disposable(opening.move()) }
+    const following = controlCount && { ruleChanges: rulesFollowing(reads, controlCount, onChange) }
+    return { ...reads, ...writes, ...following, onChange, ...disposable(opening.move()) }
   })
 }
 

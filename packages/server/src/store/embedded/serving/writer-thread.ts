@@ -7,6 +7,7 @@ import { armCrashPoint } from "../../../runtime/crash-points.ts"
 import { PortCalls, servePort } from "../../../runtime/port-calls.ts"
 import { serveThread, startThread } from "../../../runtime/thread.ts"
 import { openToWrite } from "./embedded-store.ts"
+import { ControlCount } from "./known-changes.ts"
 import type { StoreChange } from "../../store.ts"
 import { allChanges, serveWrites } from "./write-port.ts"
 
@@ -16,6 +17,8 @@ interface WriterSettings {
   readonly file: string
   /** Most bytes that it keeps of the file's pages. */
   readonly cacheBytes: number
+  /** The buffer of the count of control changes. */
+  readonly controlCount: SharedArrayBuffer
   /** The point at which a test kills the process. */
   readonly crashPoint?: string | undefined
 }
@@ -57,9 +60,10 @@ export async function startStoreWriter(settings: WriterSettings): Promise<StoreW
   }
 }
 
-serveThread(import.meta.url, async ({ file, cacheBytes, crashPoint }: WriterSettings, ownPort) => {
+serveThread(import.meta.url, async (settings: WriterSettings, ownPort) => {
+  const { file, cacheBytes, crashPoint } = settings
   armCrashPoint(crashPoint)
-  const store = await openToWrite({ file, cacheBytes })
+  const store = await openToWrite({ file, cacheBytes, controlCount: new ControlCount(settings.controlCount) })
   const ports: MessagePort[] = []
   servePort<WriterFunctions>(ownPort, {
     connect(port, changeKinds) {
