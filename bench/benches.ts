@@ -12,6 +12,7 @@ import { importing } from "./import.ts"
 import { indexing } from "./indexing.ts"
 import { ingest } from "./ingest.ts"
 import { links } from "./links.ts"
+import { lone } from "./lone.ts"
 import { lookup } from "./lookup.ts"
 import { match } from "./match.ts"
 import { memory } from "./memory.ts"
@@ -63,6 +64,7 @@ export const benches: Readonly<Record<string, NamedBench>> = {
   },
   ingest: { run: ingest, times: server, missing: async () => envelopesMissing() },
   deliver: { run: deliver, times: server },
+  lone: { run: lone, times: server },
   "end-to-end": { run: endToEnd, times: server },
   stream: { run: stream, times: server },
   links: { run: links, times: server },

@@ -29,7 +29,7 @@ export async function deletion(
   await using sluice = await startSluice({ settings: { SLUICE_SEARCH: "on" } })
   let next = 0
   const body = (): string => {
-    const lines = Array.from({ length: perBody }, () => madeEnvelope(next++, 10))
+    const lines = Array.from({ length: perBody }, () => madeEnvelope(next++, { wordCount: 10 }))
     return lines.join("")
   }
   for (let sent = 0; sent < 2 * owned; sent += perBody) {

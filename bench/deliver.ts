@@ -119,7 +119,7 @@ async function startNeighbourhood(hasDead: boolean): Promise<Neighbourhood> {
   await addRules(sluice, [madeWord])
   await linkWebhooks(sluice, endpoints.urls)
   if (hasDead) endpoints.silent.add(0)
-  const posts = new MadePosts(wordCount)
+  const posts = new MadePosts({ wordCount })
   const owned = resources.move()
   return {
     async p99Ms(seconds) {

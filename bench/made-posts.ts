@@ -15,11 +15,18 @@ function madeId(index: number): string {
   return (firstId + BigInt(index) * idStep).toString()
 }
 
+/** Options of generated posts. */
+interface MadeOptions {
+  readonly wordCount?: number
+  /** The author's description; by default the text of the post, so that the author changes with every post. */
+  readonly profile?: string
+}
+
 /**
  * An envelope as a line of NDJSON; with 30 words about 1,450 bytes, like the mean of real envelopes with their
  * includes cut. With 110 words, a delivery of its default fields has about 1.2 KB.
  */
-export function madeEnvelope(index: number, wordCount = 30): string {
+export function madeEnvelope(index: number, { wordCount = 30, profile }: MadeOptions = {}): string {
   const id = madeId(index)
   const words = Array.from({ length: wordCount }, (_, word) =>
     word === 0 ? madeWord : `word${(index * 31 + word * 7919) % 20_000}`,
@@ -44,23 +51,23 @@ export function madeEnvelope(index: number, wordCount = 30): string {
       },
     },
     includes: {
-      users: [{ id: madeAuthor, username: "author", name: "Author", description: words, verified: false }],
+      users: [{ id: madeAuthor, username: "author", name: "Author", description: profile ?? words, verified: false }],
     },
   })}\n`
 }
 
 /** Returns generated envelopes one after the other, each once. */
 export class MadePosts {
-  readonly #wordCount: number
+  readonly #options: MadeOptions
   #next = 0
 
-  constructor(wordCount?: number) {
-    this.#wordCount = wordCount ?? 30
+  constructor(options: MadeOptions = {}) {
+    this.#options = options
   }
 
   /** The next posts, as NDJSON. */
   take(count: number): string {
-    const lines = Array.from({ length: count }, (_, at) => madeEnvelope(this.#next + at, this.#wordCount))
+    const lines = Array.from({ length: count }, (_, at) => madeEnvelope(this.#next + at, this.#options))
     this.#next += count
     return lines.join("")
   }

@@ -117,6 +117,11 @@ export async function startRelay(url: string): Promise<MeasuredServer> {
   return { port: Number(server.firstLine), pid: server.pid, [Symbol.asyncDispose]: () => server.stop() }
 }
 
+/** A bare server that stores each post durably before it responds, and posts it on to the URL if there is one. */
+export async function startBareLone(url: string | undefined): Promise<MeasuredServer> {
+  return startWithFile("", (file) => [fileOf("bare-lone.ts"), file, ...(url === undefined ? [] : [url])])
+}
+
 /** A bare search over the posts of a server's store, or of its database, once it has indexed them. */
 export async function startBareSearch(sluice: MeasuredSluice, databaseUrl?: string): Promise<MeasuredServer> {
   return startWithFile("", (file) => {

@@ -41,7 +41,7 @@ export async function timeDeliveries(
   const { urls } = (await sink.request({ kind: "urls" })) as { urls: readonly string[] }
   await addRules(sluice, [madeWord])
   const webhooks = await linkWebhooks(sluice, urls)
-  const posts = new MadePosts(wordCount)
+  const posts = new MadePosts({ wordCount })
   const count = (): Promise<unknown> => sink.request({ kind: "count", deliveries: set.endpoints * set.posts })
   const rate = async (): Promise<number> => ((await sink.request({ kind: "rate" })) as { perSecond: number }).perSecond
   const owned = starting.move()

@@ -9,6 +9,7 @@
  *     thread.close() ───────────────────────────────► ends its work, then the port, then itself
  */
 import { once } from "node:events"
+import { basename, extname } from "node:path"
 import {
   isMainThread,
   MessageChannel,
@@ -73,6 +74,8 @@ export function loadThread(
   { heapMbMax, youngHeapMb, hidesEnvironment = false }: ThreadLimits = {},
 ): LoadingThread {
   const worker = new Worker(new URL(url), {
+    // By this name `top -H` shows it.
+    name: basename(url, extname(url)),
     ...(hidesEnvironment && { env: {} }),
     // By this a file knows that the thread is its own.
     workerData: url,
