@@ -1,3 +1,13 @@
+import type { ArrivalSource, ChangeSource } from "./store.ts"
+
+/** The arrivals of a store that announces every append. */
+export function arrivalsOf({ onChange }: ChangeSource): ArrivalSource["onArrival"] {
+  return (listener) =>
+    onChange(({ kind }) => {
+      if (kind === "matches") listener()
+    })
+}
+
 /** Those who listen to a store's changes, in the order in which they came. */
 export class ChangeListeners<Change> {
   readonly #listeners = new Set<(change: Change) => void>()

@@ -81,8 +81,9 @@ export interface StoreWrites
     StateWrites {}
 
 /**
- * A change: new matches of these apps, or of any when they are absent (none: posts came that no rule matched); posts or users
- * that were deleted; or a change of apps, rules, webhooks or links.
+ * A change: new matches of these apps, or of any when they are absent; posts or users that were deleted; or a change of apps,
+ * rules, webhooks or links. Matches of no app: posts came that no rule matched, which a store may leave out unless someone
+ * listens to arrivals.
  */
 export type StoreChange =
   | { readonly kind: "deletions" }
@@ -98,5 +99,11 @@ export interface ChangeSource {
   onChange(listener: (change: StoreChange) => void): () => void
 }
 
+/** A source of announced arrivals. */
+export interface ArrivalSource {
+  /** Calls `listener` after posts have arrived, matched or not, until the returned function is called. */
+  onArrival(listener: () => void): () => void
+}
+
 /** A store. */
-export interface Store extends StoreReads, StoreWrites, ChangeSource, AsyncDisposable {}
+export interface Store extends StoreReads, StoreWrites, ChangeSource, ArrivalSource, AsyncDisposable {}

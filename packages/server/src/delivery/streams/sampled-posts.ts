@@ -14,7 +14,7 @@ import type { PostShape } from "../../model/post.ts"
 import type { Clock } from "../../runtime/clock.ts"
 import type { ArrivalPosition, ArrivalReads } from "../../store/port/arrival-store.ts"
 import type { PostStore } from "../../store/port/post-store.ts"
-import type { ChangeSource } from "../../store/store.ts"
+import type { ArrivalSource } from "../../store/store.ts"
 import { WakeUp } from "../wake-up.ts"
 import type { LineFormat, StreamRecord } from "./line-format.ts"
 import { isInSample, type Sample } from "./sample.ts"
@@ -43,7 +43,7 @@ interface SampledBatch {
 }
 
 /** The parts of a store that samples need. */
-type SampledStore = Pick<ArrivalReads, "arrivalHead" | "arrivalPlaces"> & Pick<PostStore, "postsById"> & ChangeSource
+type SampledStore = Pick<ArrivalReads, "arrivalHead" | "arrivalPlaces"> & Pick<PostStore, "postsById"> & ArrivalSource
 
 /** Sources of sampled posts. */
 export class SampledPosts {
@@ -72,9 +72,7 @@ export class SampledPosts {
       hasEnd: false,
       async *read(signal) {
         const changed = new WakeUp()
-        const stopListening = store.onChange(({ kind }) => {
-          if (kind === "matches") changed.call()
-        })
+        const stopListening = store.onArrival(() => changed.call())
         try {
           while (!signal.aborted) {
             const batch = await read(sample, format.shape, after)

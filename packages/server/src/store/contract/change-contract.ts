@@ -34,6 +34,25 @@ export function changeContract(make: MakeStore): void {
       expect(heard).toHaveLength(2)
     })
 
+    test("posts that arrive are announced to those who listen to arrivals, matched or not", async () => {
+      const heard = [0, 0]
+      const stops = heard.map((_, listener) => store.onArrival(() => ((heard[listener] as number) += 1)))
+      await store.append([{ post: aPost("1"), matches: [] }], 1)
+      await expect.poll(() => heard).toEqual([1, 1])
+      await store.append([{ post: aPost("2"), matches: [aMatch(app, "1")] }], 1)
+      await expect.poll(() => heard).toEqual([2, 2])
+      stops[0]?.()
+      stops[0]?.()
+      await store.append([{ post: aPost("3"), matches: [] }], 1)
+      await expect.poll(() => heard).toEqual([2, 3])
+      stops[1]?.()
+      await store.append([{ post: aPost("4"), matches: [] }], 1)
+      const again = store.onArrival(() => ((heard[0] as number) += 1))
+      await store.append([{ post: aPost("5"), matches: [] }], 1)
+      await expect.poll(() => heard).toEqual([3, 3])
+      again()
+    })
+
     test("a write that fails does not undo its neighbours", async () => {
       const outcomes = await Promise.allSettled([
         store.append([{ post: aPost("1"), matches: [] }], 1),

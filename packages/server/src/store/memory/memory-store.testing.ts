@@ -109,6 +109,7 @@ import type {
   UserPostsRange,
   UserPostsScan,
 } from "../port/post-store.ts"
+import { arrivalsOf } from "../change-listeners.ts"
 import type { ConnectionChanges, ConnectionFilter, ConnectionSelector } from "../port/connection-store.ts"
 import type { BackfillRange } from "../port/replay-store.ts"
 import type { ReplacedSecrets } from "../port/app-store.ts"
@@ -226,6 +227,10 @@ export class MemoryStore implements Store {
 
   async [Symbol.asyncDispose](): Promise<void> {
     for (const stop of this.#stopListening) stop()
+  }
+
+  onArrival(listener: () => void): () => void {
+    return arrivalsOf({ onChange: (heard) => this.onChange(heard) })(listener)
   }
 
   onChange(listener: (change: StoreChange) => void): () => void {

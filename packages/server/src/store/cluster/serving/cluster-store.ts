@@ -1,6 +1,6 @@
 /** The PostgreSQL store: reads, writes and the announcement of changes, over the connections of one thread. */
 import { systemClock, type Clock } from "../../../runtime/clock.ts"
-import { ChangeListeners } from "../../change-listeners.ts"
+import { arrivalsOf, ChangeListeners } from "../../change-listeners.ts"
 import { readerOf, writerOf } from "../../readers.ts"
 import type { Store, StoreChange, StoreReads } from "../../store.ts"
 import { adoptDatabase } from "../connection/adopted-database.ts"
@@ -70,6 +70,7 @@ export function joinClusterStore(
     announce,
     reconnect: () => database.reconnect(),
     onChange,
+    onArrival: arrivalsOf({ onChange }),
     async [Symbol.asyncDispose]() {
       listeners.clear()
       await database[Symbol.asyncDispose]()

@@ -30,6 +30,12 @@ export type AnnouncedChange = StoreChange & {
 /** A log in one of its two shapes. */
 export type LogKey = `${AppId} ${PostShape}`
 
+/** The arrivals of all posts, as something to follow: announcements of posts that no rule matched are for followers only. */
+export const arrivals = "arrivals"
+
+/** A log, or the arrivals. */
+export type FollowedKey = LogKey | typeof arrivals
+
 /** The key of an app's log in this shape. */
 export function logKey(appId: AppId, shape: PostShape): LogKey {
   return `${appId} ${shape}`
@@ -37,7 +43,7 @@ export function logKey(appId: AppId, shape: PostShape): LogKey {
 
 /** The logs whose new entries are handed over: those that some thread follows, and some may do so at once. */
 export class FollowedLogs {
-  readonly #followers = new Map<LogKey, number>()
+  readonly #followers = new Map<FollowedKey, number>()
 
   /** Whether any reader follows the log. */
   has(log: LogKey): boolean {
@@ -45,20 +51,24 @@ export class FollowedLogs {
   }
 
   /** One more follows the log. */
-  add(log: LogKey): void {
+  add(log: FollowedKey): void {
     this.#followers.set(log, (this.#followers.get(log) ?? 0) + 1)
   }
 
   /** One of them no longer does. */
-  delete(log: LogKey): void {
+  delete(log: FollowedKey): void {
     const others = (this.#followers.get(log) ?? 0) - 1
     if (others > 0) this.#followers.set(log, others)
     else this.#followers.delete(log)
   }
 }
 
-/** A change as it is announced to one who follows these logs. */
-export function announcedTo(followed: ReadonlySet<LogKey>, { appended, ...change }: AnnouncedChange): AnnouncedChange {
+/** A change as it is announced to one who follows these; `undefined` when it is not. */
+export function announcedTo(
+  followed: ReadonlySet<FollowedKey>,
+  { appended, ...change }: AnnouncedChange,
+): AnnouncedChange | undefined {
+  if (change.kind === "matches" && change.appIds?.length === 0 && !followed.has(arrivals)) return undefined
   const own = appended?.filter(({ appId, shape }) => followed.has(logKey(appId, shape))) ?? []
   return own.length === 0 ? change : { ...change, appended: own }
 }

@@ -191,6 +191,26 @@ test("a control change by another process is announced once, within a second", a
   await owner[Symbol.asyncDispose]()
 })
 
+test("posts that no rule matched are announced through a port only while someone listens to arrivals", async () => {
+  const file = await newFile()
+  await using owner = await openEmbeddedStore({ file })
+  const { port1, port2 } = new MessageChannel()
+  serveWrites(port1, owner)
+  const announced: unknown[] = []
+  port2.on("message", ({ name, args }: { name?: string; args: unknown }) => {
+    if (name === "announce") announced.push(args)
+  })
+  await using store = await openEmbeddedStoreThrough(port2, { file })
+  await store.append([{ post: aPost("1"), matches: [] }], 1)
+  expect(announced).toEqual([])
+  const stop = store.onArrival(() => undefined)
+  await store.append([{ post: aPost("2"), matches: [] }], 1)
+  expect(announced).toEqual([[{ kind: "matches", appIds: [] }]])
+  stop()
+  await store.append([{ post: aPost("3"), matches: [] }], 1)
+  expect(announced).toHaveLength(1)
+})
+
 test("a connection keeps as much of the file as its settings say, and 16 MiB by default", async () => {
   const file = await newFile()
   const kept = (db: DatabaseSync): unknown => {

@@ -9,9 +9,9 @@ import type { MessagePort } from "node:worker_threads"
 import { systemClock, type Clock } from "../../../runtime/clock.ts"
 import type { FairRounds } from "../../../runtime/fair-rounds.ts"
 import type { Store, StoreChange, StoreReads, StoreWrites } from "../../store.ts"
-import { ChangeListeners } from "../../change-listeners.ts"
+import { arrivalsOf, ChangeListeners } from "../../change-listeners.ts"
 import type { StoreFailed } from "../../store-faults.ts"
-import { FollowedLogs, type AnnouncedChange, type LogKey } from "./appended-entries.ts"
+import { arrivals, FollowedLogs, type AnnouncedChange, type LogKey } from "./appended-entries.ts"
 import { defaultCacheBytes, openForReading, openForWriting } from "../connection/database.ts"
 import { GroupCommit } from "./group-commit.ts"
 import { createRecentMatches } from "../nouns/match-logs.ts"
@@ -62,7 +62,7 @@ export function openEmbeddedStore(settings: EmbeddedStoreSettings): Promise<Stor
       isFollowed ? followed.add(log) : followed.delete(log)
     const { reads, recent } = openReads(settings, { setFollowed, faults }, opening)
     writes.onChange((change) => recent.onAnnounced(change))
-    return { ...reads, ...writes, ...disposable(opening.move()) }
+    return { ...reads, ...writes, onArrival: arrivalsOf(writes), ...disposable(opening.move()) }
   })
 }
 
@@ -160,7 +160,8 @@ export function openEmbeddedStoreThrough(
     opening.defer(() => closed.abort())
     void watchControl(reads, settings.clock ?? systemClock, announce, closed.signal)
     const following = controlCount && { ruleChanges: rulesFollowing(reads, controlCount, onChange) }
-    return { ...reads, ...writes, ...following, onChange, ...disposable(opening.move()) }
+    const onArrival = followedArrivals(onChange, (isFollowed) => follow(arrivals, isFollowed))
+    return { ...reads, ...writes, ...following, onChange, onArrival, ...disposable(opening.move()) }
   })
 }
 
@@ -183,6 +184,21 @@ async function watchControl(
       // Callers that read more than this meet the failure, and report it.
     }
     await clock.sleep(controlPollMs, signal)
+  }
+}
+
+/** The arrivals of a store whose writer announces all of them only while they are followed. */
+function followedArrivals(onChange: Store["onChange"], follow: (isFollowed: boolean) => void): Store["onArrival"] {
+  const onArrival = arrivalsOf({ onChange })
+  const listeners = new Set<() => void>()
+  return (listener) => {
+    const stopListening = onArrival(listener)
+    if (listeners.size === 0) follow(true)
+    listeners.add(stopListening)
+    return () => {
+      stopListening()
+      if (listeners.delete(stopListening) && listeners.size === 0) follow(false)
+    }
   }
 }
 

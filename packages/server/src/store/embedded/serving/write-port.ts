@@ -12,7 +12,7 @@
 import type { MessagePort } from "node:worker_threads"
 import { PortCalls } from "../../../runtime/port-calls.ts"
 import type { Store, StoreChange, StoreWrites } from "../../store.ts"
-import { announcedTo, type AnnouncedChange, type FollowedLogs, type LogKey } from "./appended-entries.ts"
+import { announcedTo, type AnnouncedChange, type FollowedKey, type FollowedLogs } from "./appended-entries.ts"
 import { StoreFailed } from "../../store-faults.ts"
 import { packBatch, unpackBatch, type PackedBatch } from "./packed-batch.ts"
 import { writeNames } from "./sync-store.ts"
@@ -20,8 +20,8 @@ import { writeNames } from "./sync-store.ts"
 /** Functions of the writer. */
 interface WriterFunctions extends Omit<StoreWrites, "append"> {
   append(batch: PackedBatch, atMs: number): ReturnType<StoreWrites["append"]>
-  /** Announces what is appended to a log with its changes from now on, or no longer. */
-  follow(log: LogKey, isFollowed: boolean): void
+  /** Announces what is appended to a log with its changes, or all arrivals, from now on or no longer. */
+  follow(log: FollowedKey, isFollowed: boolean): void
 }
 
 /** Functions of a thread that writes. */
@@ -45,8 +45,8 @@ export function serveWrites(
   changeKinds: readonly StoreChange["kind"][] = allChanges,
 ): void {
   // The logs that this thread follows.
-  const followed = new Set<LogKey>()
-  const setFollowed = (log: LogKey, isFollowed: boolean): void => {
+  const followed = new Set<FollowedKey>()
+  const setFollowed = (log: FollowedKey, isFollowed: boolean): void => {
     if (followed.has(log) === isFollowed) return
     if (isFollowed) {
       followed.add(log)
@@ -65,14 +65,15 @@ export function serveWrites(
   }
   const listener = new PortCalls<ListenerFunctions>(port, functions, { closed })
   const stopListening = store.onChange((change) => {
-    if (changeKinds.includes(change.kind)) listener.tell("announce", [announcedTo(followed, change)])
+    const announced = changeKinds.includes(change.kind) ? announcedTo(followed, change) : undefined
+    if (announced !== undefined) listener.tell("announce", [announced])
   })
 }
 
-/** Writes through a port, and the choice of logs whose new entries come with the changes. */
+/** Writes through a port, and the choice of logs whose new entries come with the changes, and of arrivals. */
 export interface PortWrites {
   readonly writes: StoreWrites
-  readonly follow: (log: LogKey, isFollowed: boolean) => void
+  readonly follow: (log: FollowedKey, isFollowed: boolean) => void
 }
 
 /** The writes of the store at the other end of `port`. Once that has closed, all reject, those in progress too. */
