@@ -152,8 +152,12 @@ export function serveIntake(port: MessagePort, deps: IntakeDeps): { readonly ind
   async function handlePending(body: OpenBody): Promise<void> {
     if (body.isBusy) return
     body.isBusy = true
+    let isBegun = false
     while (body.pending.length > 0) {
-      await body.turn.next()
+      // The end of a body is part of the turn before it.
+      const isEnd = body.pending[0]?.kind !== "chunk"
+      await (isBegun ? (isEnd ? body.turn.spend() : body.turn.next()) : body.turn.begin())
+      isBegun = true
       const part = body.pending.shift()
       if (part === undefined) break
       try {

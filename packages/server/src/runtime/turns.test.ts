@@ -26,6 +26,20 @@ test("a turn ends with its time, its steps or its bytes, and the next one has al
   expect(turn.spend()).toBeUndefined()
 })
 
+test("a turn begins at once in a round that has none yet, and else in a later one", async () => {
+  const turns = new Turns(createManualClock())
+  const seen: string[] = []
+  const work = async (name: string): Promise<void> => {
+    await turns.open().begin()
+    seen.push(name)
+  }
+  const works = [work("a"), work("b")]
+  for (let step = 0; step < 10; step++) await Promise.resolve()
+  expect(seen).toEqual(["a"])
+  await Promise.all(works)
+  expect(seen).toEqual(["a", "b"])
+})
+
 test("bodies have turns one after the other, with a turn of the event loop before each", async () => {
   const turns = new Turns(createManualClock())
   const seen: string[] = []

@@ -21,6 +21,9 @@ export const turnStepsMax = 1_000
 /** Most bytes of lines read in a turn; a line that is begun is finished. Ours. */
 export const turnBytesMax = 512 * 1024
 
+/** All bodies are one owner's: first come, first served. */
+const owner = "bodies"
+
 /** Hands out turns, in the order of the requests. A body waits at most once, so bodies bound the queue. */
 export class Turns {
   readonly #clock: Pick<Clock, "monotonicMs">
@@ -33,27 +36,40 @@ export class Turns {
 
   /** For one body. */
   open(): Turn {
-    return new Turn(this.#clock, () => this.#rounds.nextTurn("bodies"))
+    return new Turn(this.#clock, this.#rounds)
   }
 }
 
 /** The turns of one body. */
 export class Turn {
   readonly #clock: Pick<Clock, "monotonicMs">
-  readonly #wait: () => Promise<void>
+  readonly #rounds: FairRounds
   #endsAtMs = 0
   #steps = 0
   #bytes = 0
 
   /** Made by `Turns`. */
-  constructor(clock: Pick<Clock, "monotonicMs">, wait: () => Promise<void>) {
+  constructor(clock: Pick<Clock, "monotonicMs">, rounds: FairRounds) {
     this.#clock = clock
-    this.#wait = wait
+    this.#rounds = rounds
   }
 
-  /** Resolves when the next turn of this body begins. To be called before work, and after waiting for something else. */
+  /** Resolves when the first turn of this body begins, or the first after it waited: at once if the round has room for it. */
+  async begin(): Promise<void> {
+    await this.#rounds.turn(owner)
+    this.#restart()
+  }
+
+  /**
+   * Resolves when the next turn of this body begins, in a later round. To be called before work, and after waiting for
+   * something else.
+   */
   async next(): Promise<void> {
-    await this.#wait()
+    await this.#rounds.nextTurn(owner)
+    this.#restart()
+  }
+
+  #restart(): void {
     this.#endsAtMs = this.#clock.monotonicMs() + turnMsMax
     this.#steps = 0
     this.#bytes = 0
