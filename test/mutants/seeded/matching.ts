@@ -53,6 +53,27 @@ export const matching: readonly Mutant[] = [
     `${server}/model/render-post.test.ts`,
   ),
   mutant(
+    "a rule is confirmed that the next posts are not matched against",
+    `${server}/store/embedded/serving/embedded-store.ts#openWrites`,
+    'if (changes.some(({ kind }) => kind === "control")) controlCount?.raise()',
+    "",
+    `${server}/store/embedded/serving/embedded-store.test.ts`,
+  ),
+  mutant(
+    "a change of rules that came during a read is never read",
+    `${server}/store/embedded/serving/known-changes.ts#rulesFollowing`,
+    "if (changes?.length === 0) end = now",
+    "if (changes?.length === 0) end = { after, count: count.value, announced }",
+    `${server}/store/embedded/serving/known-changes.test.ts`,
+  ),
+  mutant(
+    "a batch that is durable is not reported when the end of its body fails",
+    `${server}/ingest/serve-intake.ts#fail`,
+    "    tellBatch(main, body)\n",
+    "",
+    `${server}/ingest/serve-intake.test.ts`,
+  ),
+  mutant(
     "the turn of a body never ends",
     `${server}/runtime/turns.ts#Turn.spend`,
     "return isSpent ? this.next() : undefined",

@@ -266,6 +266,20 @@ export const clients: readonly Mutant[] = [
     `${server}/http/input/connection-input.test.ts`,
   ),
   mutant(
+    "small bodies of requests that wait are passed on, as many as a client sends",
+    `${server}/http/input/connection-input.ts#ConnectionInput.#isWhole`,
+    "return !this.#deps.isDiscarded(body.request)",
+    "return true",
+    `${server}/http/input/connection-input.test.ts`,
+  ),
+  mutant(
+    "small bodies that are passed on take memory that nobody counts",
+    `${server}/http/input/connection-input.ts#ConnectionInput.#waitsForReader`,
+    "this.#whole = { request, bytes: rest }",
+    "this.#whole = undefined",
+    `${server}/http/input/connection-input.test.ts`,
+  ),
+  mutant(
     "a client's heads are not bounded",
     `${server}/http/connections/connection-tracker.ts#ConnectionTracker.#countInput`,
     "if (this.#inputBytes > this.#deps.inputBytesMax) this.#cutInput()",

@@ -165,6 +165,25 @@ test("a body that is sent whole fails as one in parts does", async () => {
   expect(await intake.open().end(Buffer.alloc(0))).toMatchObject({ accepted: 0, lines: 0 })
 })
 
+test("a batch that becomes durable while the body ends is reported before the failure of the last one", async () => {
+  const { promise, resolve: release } = Promise.withResolvers<void>()
+  gate = promise
+  const batches: IngestReport[] = []
+  const body = intake.open((report) => batches.push(report))
+  await body.write(line(1))
+  await expect.poll(() => appends).toBe(1)
+  failures.append = 1
+  await body.write(line(2))
+  const ended = body.end()
+  ended.catch(() => undefined)
+  // The end is handled before the first batch is durable.
+  for (let turn = 0; turn < 10; turn++) await nextTurn()
+  release()
+  await expect(ended).rejects.toMatchObject({ status: 503, cause: diskFull })
+  expect(batches).toMatchObject([{ accepted: 1 }])
+  expect(await storedIds()).toEqual(["1"])
+})
+
 test("chunks that were in flight when the store failed do not open another body", async () => {
   failures.append = 1
   const body = intake.open()

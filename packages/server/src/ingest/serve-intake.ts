@@ -152,12 +152,8 @@ export function serveIntake(port: MessagePort, deps: IntakeDeps): { readonly ind
   async function handlePending(body: OpenBody): Promise<void> {
     if (body.isBusy) return
     body.isBusy = true
-    let isBegun = false
-    while (body.pending.length > 0) {
-      // The end of a body is part of the turn before it.
-      const isEnd = body.pending[0]?.kind !== "chunk"
-      await (isBegun ? (isEnd ? body.turn.spend() : body.turn.next()) : body.turn.begin())
-      isBegun = true
+    for (let isFirst = true; body.pending.length > 0; isFirst = false) {
+      await turnFor(body, isFirst)
       const part = body.pending.shift()
       if (part === undefined) break
       try {
@@ -179,13 +175,11 @@ export function serveIntake(port: MessagePort, deps: IntakeDeps): { readonly ind
     void handlePending(body)
   }
 
-  const chunkOf = (bytes: Uint8Array): PendingPart => ({ kind: "chunk", bytes, cameAtMs: deps.clock.monotonicMs() })
-
   const functions: IntakeFunctions = {
     open: openPosts,
     openSource: openRecords,
-    chunk: (id, bytes) => queue(id, chunkOf(bytes)),
-    end: (id, bytes) => queue(id, ...(bytes === undefined ? [] : [chunkOf(bytes)]), { kind: "end" }),
+    chunk: (id, bytes) => queue(id, chunkOf(bytes, deps.clock)),
+    end: (id, bytes) => queue(id, ...(bytes === undefined ? [] : [chunkOf(bytes, deps.clock)]), { kind: "end" }),
     stop: (id) => queue(id, { kind: "stop" }),
     abort(id) {
       // The main thread relies on pending parts being discarded.
@@ -202,6 +196,16 @@ export function serveIntake(port: MessagePort, deps: IntakeDeps): { readonly ind
   })
   void reportIndex().catch(indexFailed)
   return { indexFailed }
+}
+
+function chunkOf(bytes: Uint8Array, clock: Pick<Clock, "monotonicMs">): PendingPart {
+  return { kind: "chunk", bytes, cameAtMs: clock.monotonicMs() }
+}
+
+/** The turn of the next part of a body: a new one for a chunk, and that of the chunk before for the end. */
+function turnFor({ turn, pending: [next] }: OpenBody, isFirst: boolean): Promise<void> | undefined {
+  if (isFirst) return turn.begin()
+  return next?.kind === "chunk" ? turn.next() : turn.spend()
 }
 
 /** Reports a batch apart from the end of its body: others come after it, or the body fails. */

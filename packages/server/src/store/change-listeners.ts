@@ -1,9 +1,9 @@
 import type { ArrivalSource, ChangeSource } from "./store.ts"
 
 /** The arrivals of a store that announces every append. */
-export function arrivalsOf({ onChange }: ChangeSource): ArrivalSource["onArrival"] {
+export function arrivalsOf(store: ChangeSource): ArrivalSource["onArrival"] {
   return (listener) =>
-    onChange(({ kind }) => {
+    store.onChange(({ kind }) => {
       if (kind === "matches") listener()
     })
 }

@@ -4,7 +4,7 @@ import { defaultSelection, parseSelection } from "../../model/field-selection.ts
 import type { MatchSeq, PostId } from "../../model/ids.ts"
 import type { MatchEntry } from "../../model/match.ts"
 import { deliveryFormat, matchFormat } from "./line-format.ts"
-import { contentOf, joined, recordChunk, type Chunk } from "./record-chunks.ts"
+import { contentOf, recordRun, type Chunk } from "./record-chunks.ts"
 
 const formats = [
   deliveryFormat(defaultSelection),
@@ -28,7 +28,7 @@ function entriesOf(texts: readonly (string | undefined)[]): readonly MatchEntry[
 
 const bytesOf = ({ buffer, start, end }: Chunk): Buffer => buffer.subarray(start, end)
 
-test("a record's chunk is the same, whatever else was rendered before it and with it", () => {
+test("a run has the records that follow each other in memory, whatever was rendered before and with them", () => {
   const anyText = fc.option(fc.string({ unit: "grapheme", maxLength: 40 }), { nil: undefined })
   const ask = fc.record({
     at: fc.nat(20),
@@ -42,31 +42,42 @@ test("a record's chunk is the same, whatever else was rendered before it and wit
       (texts, asks) => {
         const entries = entriesOf(texts)
         for (const { at, format, bytes } of asks) {
-          const chunk = recordChunk(entries, at, format, bytes)
-          const { postJson, ...entry } = entries[at] ?? {}
-          if (postJson === undefined) {
-            expect(chunk).toBeUndefined()
+          const run = recordRun(entries, at, format, bytes)
+          if (entries[at]?.postJson === undefined) {
+            expect(run).toBeUndefined()
             continue
           }
-          const content = contentOf(chunk!).toString("latin1")
-          expect(JSON.parse(content)).toEqual(JSON.parse(format.render({ ...(entry as MatchEntry), postJson })))
-          expect(content).toMatch(/^[\x20-\x7e]*\r\n$/)
-          expect(bytesOf(chunk!).toString("latin1")).toBe(`${content.length.toString(16)}\r\n${content}\r\n`)
+          const { chunks, count } = run!
+          const contents = entries.slice(at, at + count).map((entry) => {
+            const content = contentOf(recordRun(entries, entries.indexOf(entry), format, 1)!.chunks).toString("latin1")
+            expect(JSON.parse(content)).toEqual(JSON.parse(format.render(entry as Required<MatchEntry>)))
+            expect(content).toMatch(/^[\x20-\x7e]*\r\n$/)
+            return `${content.length.toString(16)}\r\n${content}\r\n`
+          })
+          expect(bytesOf(chunks).toString("latin1")).toBe(contents.join(""))
+          // Only the last one may go over the bytes.
+          expect(contents.slice(0, -1).join("").length).toBeLessThan(bytes)
         }
       },
     ),
   )
 })
 
-test("records that are rendered together are written at once, and others are not", () => {
+test("records that are rendered together are one run, and a damaged one or another rendering ends it", () => {
   const [format] = formats
   const entries = entriesOf(["a", "b", undefined, "c", "d"])
-  const chunkAt = (at: number, bytes: number): Chunk => recordChunk(entries, at, format!, bytes)!
-  const all = [chunkAt(0, 10_000), chunkAt(1, 1), chunkAt(3, 1), chunkAt(4, 1)]
-  const run = all.slice(1).reduce((before, next) => joined(before, next)!, all[0]!)
-  expect(bytesOf(run)).toEqual(Buffer.concat(all.map(bytesOf)))
-  expect(joined(all[0]!, all[2]!)).toBeUndefined()
+  const countAt = (at: number, bytes: number): number | undefined => recordRun(entries, at, format!, bytes)?.count
+  expect([0, 1, 2, 3, 4].map((at) => countAt(at, 10_000))).toEqual([2, 1, undefined, 2, 1])
+  expect([0, 3].map((at) => countAt(at, 1))).toEqual([1, 1])
+  const whole = entriesOf(["a", "b", "c", "d"])
+  const first = recordRun(whole, 0, format!, 10_000)!
+  expect(first.count).toBe(4)
+  const { length } = bytesOf(recordRun(whole, 0, format!, 1)!.chunks)
+  expect([length, length + 1, 2 * length + 1].map((bytes) => recordRun(whole, 0, format!, bytes)?.count)).toEqual([
+    1, 2, 3,
+  ])
+  expect(recordRun(whole.slice(1, 3), 0, format!, 10_000)?.count).toBe(2)
   const others = entriesOf(["a", "b"])
-  const apart = [recordChunk(others, 0, format!, 1)!, recordChunk(others, 1, format!, 1)!]
-  expect(joined(apart[0]!, apart[1]!)).toBeUndefined()
+  for (const at of [0, 1]) recordRun(others, at, format!, 1)
+  expect(recordRun(others, 0, format!, 10_000)?.count).toBe(1)
 })

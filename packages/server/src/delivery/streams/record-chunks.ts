@@ -21,27 +21,46 @@ export interface Chunk {
   readonly end: number
 }
 
+/** Records side by side. */
+interface RecordRun {
+  readonly chunks: Chunk
+  readonly count: number
+}
+
 /** The member of an entry that holds its chunk. A map of entries would cost as much as the writes: Node's collector is slow with them. */
 const rendered = Symbol("rendered")
 
+/** A chunk, with its number in its buffer. */
+type RenderedChunk = Chunk & { readonly format: LineFormat; readonly place: number }
+
 /** An entry that may have been rendered. Connections that share the entry share its chunk. */
-type RenderedEntry = StreamRecord & { [rendered]?: Chunk & { readonly format: LineFormat } }
+type RenderedEntry = StreamRecord & { [rendered]?: RenderedChunk }
 
 /**
- * The chunk of the record of `entries[at]`; `undefined` when the entry is damaged. Renders those after it too, of at
- * least `bytes` together, where they are not yet. The store returns the same entry to all who read it within a short
+ * Finds the record of `entries[at]` and its neighbours in memory, as far as they begin within `bytes`. Returns `undefined` when the entry
+ * is damaged or deleted. Renders what is not rendered yet. The store returns the same entry to all who read it within a short
  * time, so what was rendered for one connection serves the others of the same format.
  */
-export function recordChunk(
+export function recordRun(
   entries: readonly RenderedEntry[],
   at: number,
   format: LineFormat,
   bytes: number,
-): Chunk | undefined {
+): RecordRun | undefined {
   const entry = entries[at]
   if (entry?.postJson === undefined) return undefined
   if (entry[rendered]?.format !== format) renderFrom(entries, at, format, bytes)
-  return entry[rendered]
+  const first = entry[rendered] as RenderedChunk
+  const isWithin = (to: number): boolean => {
+    const chunk = entries[to]?.[rendered]
+    const isBeside = chunk?.buffer === first.buffer && chunk.place - first.place === to - at
+    return isBeside && (to === at || chunk.start - first.start < bytes)
+  }
+  // Mostly there is room for all that a commit has brought, so that a connection looks at two entries of it.
+  let last = entries.length - 1
+  if (!isWithin(last)) for (last = at; isWithin(last + 1);) last += 1
+  const { buffer, start } = first
+  return { chunks: { buffer, start, end: (entries[last]?.[rendered] ?? first).end }, count: last - at + 1 }
 }
 
 function renderFrom(entries: readonly RenderedEntry[], from: number, format: LineFormat, bytes: number): void {
@@ -56,13 +75,7 @@ function renderFrom(entries: readonly RenderedEntry[], from: number, format: Lin
     taken.push({ entry, start, end: text.length })
   }
   const buffer = Buffer.from(text, "latin1")
-  for (const { entry, start, end } of taken) entry[rendered] = { format, buffer, start, end }
-}
-
-/** Both as one chunk, where `next` follows `chunk` in memory. */
-export function joined(chunk: Chunk, next: Chunk): Chunk | undefined {
-  const isBeside = chunk.buffer === next.buffer && chunk.end === next.start
-  return isBeside ? { buffer: chunk.buffer, start: chunk.start, end: next.end } : undefined
+  for (const [place, { entry, start, end }] of taken.entries()) entry[rendered] = { format, buffer, start, end, place }
 }
 
 /** The text of a chunk that holds this one, which is ASCII. */

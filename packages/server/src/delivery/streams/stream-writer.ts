@@ -12,7 +12,7 @@ import type { ServerResponse } from "node:http"
 import type { Clock } from "../../runtime/clock.ts"
 import type { Events } from "../../runtime/events/events.ts"
 import type { LineFormat, StreamRecord } from "./line-format.ts"
-import { chunkText, contentOf, joined, recordChunk, type Chunk } from "./record-chunks.ts"
+import { chunkText, contentOf, recordRun, type Chunk } from "./record-chunks.ts"
 
 const keepAliveText = Buffer.from(chunkText("\r\n"), "latin1")
 const keepAliveChunk: Chunk = { buffer: keepAliveText, start: 0, end: keepAliveText.length }
@@ -65,28 +65,28 @@ export class StreamWriter {
    */
   write(entries: readonly StreamRecord[]): number {
     let count = 0
-    let run: Chunk | undefined
     let room = this.#roomBytes
     this.#inOneCall(() => {
-      for (let at = 0; at < entries.length && room > 0; at += 1) {
-        const { postId, isDeleted = false } = entries[at] as StreamRecord
-        count += 1
-        if (isDeleted) continue
-        const chunk = recordChunk(entries, at, this.#format, room)
-        if (chunk === undefined) {
-          const error = new Error(`post ${postId} is damaged`)
-          this.#deps.events.failed({ where: "stream connection", error })
+      while (count < entries.length && room > 0) {
+        const run = recordRun(entries, count, this.#format, this.#isToSocket ? room : 1)
+        if (run === undefined) {
+          this.#leaveOut(entries[count] as StreamRecord)
+          count += 1
           continue
         }
-        room -= chunk.end - chunk.start
-        this.#delivered += 1
-        const longer = run !== undefined && this.#isToSocket ? joined(run, chunk) : undefined
-        if (longer === undefined && run !== undefined) this.#writeChunk(run)
-        run = longer ?? chunk
+        this.#writeChunk(run.chunks)
+        this.#delivered += run.count
+        count += run.count
+        room -= run.chunks.end - run.chunks.start
       }
-      if (run !== undefined) this.#writeChunk(run)
     })
     return count
+  }
+
+  #leaveOut({ postId, isDeleted }: StreamRecord): void {
+    if (isDeleted === true) return
+    const error = new Error(`post ${postId} is damaged`)
+    this.#deps.events.failed({ where: "stream connection", error })
   }
 
   /** Writes a keep-alive, unless the client has unread matches: it needs none. */

@@ -180,10 +180,12 @@ test("the body of a waiting request stays in the socket until it is read", async
 
 test("a small body that is whole is passed on at once, and one of another request after that request is read", async () => {
   const requests: IncomingMessage[] = []
-  const { connect: open } = await trackedServer((request, response) => {
+  const { server, connect: open } = await trackedServer((request, response) => {
     requests.push(request)
     request.on("end", () => response.end("done"))
   })
+  const parsed: IncomingMessage[] = []
+  server.on("request", (request) => parsed.push(request))
   const socket = await open()
   const whole = (length: number): string =>
     `POST / HTTP/1.1\r\nHost: x\r\nContent-Length: ${length}\r\n\r\n${"x".repeat(length)}`
@@ -192,8 +194,9 @@ test("a small body that is whole is passed on at once, and one of another reques
   const [first] = requests
   await expect.poll(() => [first?.complete, first?.readableLength]).toEqual([true, 16_000])
   socket.write(whole(16_000))
+  await expect.poll(() => parsed).toHaveLength(2)
   await sleep(50)
-  expect(requests).toHaveLength(1)
+  expect([requests.length, parsed[1]?.readableLength]).toEqual([1, 0])
   first?.resume()
   await expect.poll(() => requests).toHaveLength(2)
   requests[1]?.resume()

@@ -4,7 +4,7 @@ import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { MessageChannel } from "node:worker_threads"
 import { afterEach, beforeEach, expect, test } from "vitest"
-import type { AppId, LinkId } from "../../../model/ids.ts"
+import type { AppId, LinkId, RuleId } from "../../../model/ids.ts"
 import { createManualClock } from "../../../runtime/manual-clock.testing.ts"
 import { aLink, anApp, aPost, aRule, aWebhook, cap, newestPosts } from "../../contract/fixtures.ts"
 import { storeContract } from "../../contract/store-contract.ts"
@@ -189,6 +189,20 @@ test("a control change by another process is announced once, within a second", a
   expect(clock.sleepers).toBe(0)
   await beside[Symbol.asyncDispose]()
   await owner[Symbol.asyncDispose]()
+})
+
+test("a confirmed change of rules is there for another thread at once, before its announcement", async () => {
+  const file = await newFile()
+  const controlCount = new ControlCount()
+  await using owner = await openEmbeddedStore({ file, controlCount })
+  await owner.createApp(anApp("100"), [])
+  const { port1, port2 } = new MessageChannel()
+  serveWrites(port1, owner, [])
+  await using store = await openEmbeddedStoreThrough(port2, { file, controlCount, changeKinds: [] })
+  const { seq } = await store.allRules()
+  expect(await store.ruleChanges(seq, 10)).toEqual([])
+  await owner.addRules("100" as AppId, [{ id: "5" as RuleId, appId: "100" as AppId, value: "cats" }], { rulesMax: 5 })
+  expect(await store.ruleChanges(seq, 10)).toMatchObject([{ kind: "added", rule: { id: "5" } }])
 })
 
 test("posts that no rule matched are announced through a port only while someone listens to arrivals", async () => {
