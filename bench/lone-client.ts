@@ -66,6 +66,8 @@ export async function sendAtRate(
     sendNext()
   }
   const sendNext = (): void => {
+    // The server closes connections that are idle for long.
+    while (free.at(-1)?.isClosed === true) free.pop()
     const [connection, post] = [free.at(-1), waiting[0]]
     if (connection === undefined || post === undefined) return
     free.pop()
@@ -123,8 +125,13 @@ class LoneConnection implements Disposable {
       `POST ${paths.posts} HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer ${token}\r\n` +
       "content-type: application/x-ndjson\r\ncontent-length: "
     socket.on("error", (error) => this.#pending?.reject(error))
+    socket.on("end", () => socket.destroy())
     socket.on("close", () => this.#pending?.reject(new Error("the server closed the connection")))
     socket.setEncoding("latin1").on("data", (chunk: string) => this.#receive(chunk))
+  }
+
+  get isClosed(): boolean {
+    return this.#socket.destroyed
   }
 
   /** Resolves when the post is acknowledged. */

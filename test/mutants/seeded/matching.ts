@@ -69,8 +69,8 @@ export const matching: readonly Mutant[] = [
   mutant(
     "a batch that is durable is not reported when the end of its body fails",
     `${server}/ingest/serve-intake.ts#fail`,
-    "    tellBatch(main, body)\n",
-    "",
+    "    tellBatch(body)\n    main",
+    "    main",
     `${server}/ingest/serve-intake.test.ts`,
   ),
   mutant(

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest"
 import { RuleIndex } from "../matching/rule-index.ts"
 import type { AppId, RuleId } from "../model/ids.ts"
 import { Problem } from "../model/problem.ts"
+import type { DurableBatch } from "./intake-messages.ts"
 import { systemClock as clock } from "../runtime/clock.ts"
 import { systemRandom } from "../runtime/random.ts"
 import { createSnowflakes } from "../runtime/snowflakes.ts"
@@ -455,4 +456,31 @@ test("the counts in a report of the index are not older than the batch that was 
   await expect.poll(() => counted.length).toBe(2)
   expect(counted[0]).toBeGreaterThan(0)
   expect(counted[1]).toBe(counted[0])
+})
+
+test("the counts of the index never decrease from report to report, whichever body is reported", async () => {
+  await store.createApp(anApp(app), [])
+  await store.addRules(app, [aRule(app, "1", "cat")], cap)
+  const counted: number[] = []
+  channel.port1.on("message", ({ name, args }: { name: string; args: readonly unknown[] }) => {
+    const batch = (name === "batch" || name === "done" ? args[1] : undefined) as DurableBatch | undefined
+    if (batch !== undefined) counted.push(batch.index.candidates)
+  })
+  const cat = (id: number): Buffer => Buffer.from(`{"data":{"id":"${id}","text":"a cat"}}\n`)
+  const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  gate = first.promise
+  const slow = intake.open()
+  await slow.write(cat(1))
+  await expect.poll(() => appends).toBe(1)
+  await slow.write(cat(2))
+  const ended = slow.end()
+  for (let turn = 0; turn < 10; turn++) await nextTurn()
+  gate = second.promise
+  first.resolve()
+  await expect.poll(() => appends).toBe(2)
+  gate = undefined
+  expect(await intake.open().end(cat(3))).toMatchObject({ matches: 1 })
+  second.resolve()
+  expect(await ended).toMatchObject({ matches: 2 })
+  expect(counted).toEqual([3, 3, 3])
 })

@@ -50,7 +50,7 @@ interface OpenBody {
   /** All their posts are in that batch or in earlier ones. */
   isAllMatched: boolean
   /** The batch that is reported with the end of the body. */
-  lastBatch: DurableBatch | undefined
+  lastBatch: Omit<DurableBatch, "index"> | undefined
   isEnding: boolean
   isBusy: boolean
   /** A part of the body could not be accepted. The rest is discarded: after a gap it means nothing. */
@@ -101,9 +101,9 @@ export function serveIntake(port: MessagePort, deps: IntakeDeps): { readonly ind
       appended(report) {
         const chunks = body.chunksAppending
         body.chunksAppending = []
-        tellBatch(main, body)
-        body.lastBatch = { report, bytesRead: memoryOfAll(chunks), index: numbersOf(deps.rules) }
-        if (!body.isEnding) tellBatch(main, body)
+        tellBatch(body)
+        body.lastBatch = { report, bytesRead: memoryOfAll(chunks) }
+        if (!body.isEnding) tellBatch(body)
         if (body.isAllMatched) for (const chunk of chunks) release(chunk)
       },
       failed: (error) => fail(body, error),
@@ -119,12 +119,14 @@ export function serveIntake(port: MessagePort, deps: IntakeDeps): { readonly ind
   const openRecords = (id: number, of: SourceBody): OpenBody =>
     openBody(id, (turn, listener) => recordAcceptorOf(of, { ...deps, turn }, listener))
 
+  const tellBatch = (body: OpenBody): void => reportBatch(main, body, deps.rules)
+
   /** Reports only the first failure: it may cause others. */
   function fail(body: OpenBody, error: unknown): void {
     if (body.hasFailed) return
     body.hasFailed = true
     body.acceptor.abandon()
-    tellBatch(main, body)
+    tellBatch(body)
     main.tell("failed", [body.id, sentError(error)])
   }
 
@@ -146,7 +148,7 @@ export function serveIntake(port: MessagePort, deps: IntakeDeps): { readonly ind
     if (part.kind === "chunk") return handleChunk(body, part.bytes, part.cameAtMs)
     body.isEnding = true
     await (part.kind === "end" ? body.acceptor.end() : body.acceptor.stop())
-    main.tell("done", [body.id, body.lastBatch])
+    main.tell("done", [body.id, takeBatch(body, deps.rules)])
   }
 
   async function handlePending(body: OpenBody): Promise<void> {
@@ -209,9 +211,16 @@ function turnFor({ turn, pending: [next] }: OpenBody, isFirst: boolean): Promise
 }
 
 /** Reports a batch apart from the end of its body: others come after it, or the body fails. */
-function tellBatch(main: PortCalls<IntakeReplies>, body: OpenBody): void {
-  if (body.lastBatch !== undefined) main.tell("batch", [body.id, body.lastBatch])
+function reportBatch(main: PortCalls<IntakeReplies>, body: OpenBody, rules: RuleIndex): void {
+  const batch = takeBatch(body, rules)
+  if (batch !== undefined) main.tell("batch", [body.id, batch])
+}
+
+/** The batch that is not reported yet. The numbers are those of the moment of the report: what is counted never decreases. */
+function takeBatch(body: OpenBody, rules: RuleIndex): DurableBatch | undefined {
+  const batch = body.lastBatch
   body.lastBatch = undefined
+  return batch && { ...batch, index: numbersOf(rules) }
 }
 
 /** The body with the largest partial line, when all of them together take too much memory. */
