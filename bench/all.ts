@@ -8,14 +8,14 @@ import { readFileSync, writeFileSync } from "node:fs"
 import { availableParallelism, cpus, loadavg, totalmem } from "node:os"
 import { createInterface } from "node:readline"
 import { fileURLToPath } from "node:url"
-import { benches } from "./benches.ts"
+import { benches, type BenchOptions } from "./benches.ts"
 import { endWithBench } from "./child-processes.ts"
 import type { Figure, FigureRun } from "./figure.ts"
 
-/** Runs them all, and prints the path of each file that it writes. The benches write their messages to standard error. */
-export async function runAll({ isQuick }: { readonly isQuick: boolean }): Promise<void> {
+/** Runs them all, or only the one of this name, and prints the path of each file that it writes. The benches write their messages to standard error. */
+export async function runAll({ isQuick, only }: Pick<BenchOptions, "isQuick" | "only">): Promise<void> {
   for (const [name, { times }] of Object.entries(benches)) {
-    if (name === "memory") continue
+    if (name === "memory" || (only ?? name) !== name) continue
     process.stderr.write(`${name}\n`)
     const figures = await figuresOf(name, isQuick)
     const date = new Date().toISOString().slice(0, 10)
@@ -23,7 +23,7 @@ export async function runAll({ isQuick }: { readonly isQuick: boolean }): Promis
     const run: FigureRun = {
       bench: name,
       date,
-      command: `npm run bench -- all${isQuick ? " --quick" : ""}`,
+      command: `npm run bench -- all${only === undefined ? "" : ` --only ${only}`}${isQuick ? " --quick" : ""}`,
       machine: machine(),
       notes: [`The load average at the end was ${load}.`],
       times,

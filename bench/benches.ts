@@ -35,7 +35,7 @@ export interface BenchOptions {
   readonly minutes?: number | undefined
   /** The store of `fairness` and `search`. */
   readonly store?: "embedded" | "postgres" | undefined
-  /** The only attack that `fairness` makes. */
+  /** The only attack that `fairness` makes, or the only bench that `all` runs. */
   readonly only?: string | undefined
 }
 

@@ -1,8 +1,8 @@
 /**
- * `npm run bench -- NAME [--json] [--quick] [--minutes N] [--store STORE] [--only ATTACK]`: measures how near to its
+ * `npm run bench -- NAME [--json] [--quick] [--minutes N] [--store STORE] [--only NAME]`: measures how near to its
  * limit the program comes. `--quick` leaves out the parts of a bench that take minutes; `--minutes` says how long the
- * bench `memory` runs; `--store postgres` runs `fairness` or `search` on PostgreSQL, and `--only` a single attack. `all` runs
- * every other bench and writes their figures under `docs/figures/`.
+ * bench `memory` runs; `--store postgres` runs `fairness` or `search` on PostgreSQL, and `--only` a single attack.
+ * `all` runs every other bench, or with `--only` a single one, and writes their figures under `docs/figures/`.
  *
  * The same run measures the limit, by the barest program that does the same; a figure is a ratio to it, since absolute
  * ones drift with the machine. Goals are ratios too. A bench is not a test: it prints a missed goal, and its exit code
@@ -13,7 +13,7 @@ import { runAll } from "./all.ts"
 import { benches, type BenchOptions } from "./benches.ts"
 import { rounded, type Figure } from "./figure.ts"
 
-const usage = `usage: npm run bench -- ${Object.keys(benches).join("|")}|all [--json] [--quick] [--minutes N] [--store embedded|postgres] [--only ATTACK]\n`
+const usage = `usage: npm run bench -- ${Object.keys(benches).join("|")}|all [--json] [--quick] [--minutes N] [--store embedded|postgres] [--only NAME]\n`
 
 /** Parses the command line; undefined for an invalid one. */
 function asked(): ({ name: string; isJson: boolean } & BenchOptions) | undefined {
