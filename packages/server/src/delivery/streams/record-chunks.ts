@@ -37,9 +37,9 @@ type RenderedChunk = Chunk & { readonly format: LineFormat; readonly place: numb
 type RenderedEntry = StreamRecord & { [rendered]?: RenderedChunk }
 
 /**
- * Finds the record of `entries[at]` and its neighbours in memory, as far as they begin within `bytes`. Returns `undefined` when the entry
- * is damaged or deleted. Renders what is not rendered yet. The store returns the same entry to all who read it within a short
- * time, so what was rendered for one connection serves the others of the same format.
+ * Finds the record of `entries[at]` and its neighbours in memory, as far as they begin within `bytes`. Returns `undefined`
+ * when the entry is damaged or deleted. Renders what is not rendered yet. The store returns the same entry to all who read it
+ * within a short time, so what was rendered for one connection serves the others of the same format.
  */
 export function recordRun(
   entries: readonly RenderedEntry[],
