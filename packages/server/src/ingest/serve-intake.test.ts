@@ -166,13 +166,19 @@ test("a body that is sent whole fails as one in parts does", async () => {
   expect(await intake.open().end(Buffer.alloc(0))).toMatchObject({ accepted: 0, lines: 0 })
 })
 
-test("a batch that becomes durable while the body ends is reported before the failure of the last one", async () => {
+/** A body whose first batch is being appended until `release`, with the batches that are reported. */
+async function appendingBody() {
   const { promise, resolve: release } = Promise.withResolvers<void>()
   gate = promise
   const batches: IngestReport[] = []
   const body = intake.open((report) => batches.push(report))
   await body.write(line(1))
   await expect.poll(() => appends).toBe(1)
+  return { body, batches, release }
+}
+
+test("a batch that becomes durable while the body ends is reported before the failure of the last one", async () => {
+  const { body, batches, release } = await appendingBody()
   failures.append = 1
   await body.write(line(2))
   const ended = body.end()
@@ -269,12 +275,7 @@ test("chunks that are unread when their client disconnects are discarded", async
 })
 
 test("a durable batch is reported before a later failure", async () => {
-  const { promise, resolve: release } = Promise.withResolvers<void>()
-  gate = promise
-  const batches: IngestReport[] = []
-  const body = intake.open((report) => batches.push(report))
-  await body.write(line(1))
-  await expect.poll(() => appends).toBe(1)
+  const { body, batches, release } = await appendingBody()
   failures.ruleChanges = 1
   await body.write(line(2))
   await expect.poll(() => failures.ruleChanges).toBe(0)
