@@ -6,7 +6,7 @@ import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { promisify } from "node:util"
 import { connect } from "amqplib"
-import { describe, expect, test } from "vitest"
+import { describe, expect, onTestFinished, test } from "vitest"
 import { temporaryDirectory } from "../../../../test/support/temporary-directory.testing.ts"
 import { envelope, startTestServer } from "../../../../test/support/test-server.testing.ts"
 import { testCertificates } from "../runtime/outbound/certificates.testing.ts"
@@ -62,10 +62,13 @@ async function securedServer(directory: string): Promise<SecuredServer> {
   // A group of its own, since the program is a script that starts others.
   const child = spawn(join(programs, "rabbitmq-server"), { stdio: "ignore", env, detached: true })
   const closed = once(child, "close")
-  starting.defer(async () => {
-    process.kill(-(child.pid ?? Number.NaN), "SIGKILL")
+  const end = async (): Promise<void> => {
+    if (child.exitCode === null && child.signalCode === null) process.kill(-(child.pid ?? Number.NaN), "SIGKILL")
     await closed
-  })
+  }
+  starting.defer(end)
+  // Also where the test runs out of time: the next try needs the port.
+  onTestFinished(end)
   await expect.poll(() => isListening({ host: "127.0.0.1", port }), { timeout: 100_000 }).toBe(true)
   const resources = starting.move()
   return {
@@ -78,36 +81,40 @@ async function securedServer(directory: string): Promise<SecuredServer> {
 }
 
 describe.runIf(isInstalled)("a RabbitMQ server that requires TLS", () => {
-  test("is used with its certificate; low on memory it still gives posts, and dead letters wait", async () => {
-    await using directory = await temporaryDirectory()
-    await using rabbit = await securedServer(directory.path)
-    const url = `amqps://localhost:${port}`
-    const settings = rabbitMqSettings({ name: "posts", url, queue: "posts", caFile: rabbit.caFile }, {})
-    expect(await failureOf((deps) => createRabbitMqSource({ ...settings, caFile: undefined }, deps))).toMatchObject({
-      advice: expect.stringContaining("Set caFile to the certificate"),
-    })
+  test(
+    "is used with its certificate; low on memory it still gives posts, and dead letters wait",
+    { timeout: 240_000 },
+    async () => {
+      await using directory = await temporaryDirectory()
+      await using rabbit = await securedServer(directory.path)
+      const url = `amqps://localhost:${port}`
+      const settings = rabbitMqSettings({ name: "posts", url, queue: "posts", caFile: rabbit.caFile }, {})
+      expect(await failureOf((deps) => createRabbitMqSource({ ...settings, caFile: undefined }, deps))).toMatchObject({
+        advice: expect.stringContaining("Set caFile to the certificate"),
+      })
 
-    const connection = await connect(url, { ca: [testCertificates.localhost.cert] })
-    const channel = await connection.createConfirmChannel()
-    await channel.assertQueue("posts", { durable: true })
-    channel.sendToQueue("posts", Buffer.from("not json"))
-    channel.sendToQueue("posts", Buffer.from(JSON.stringify(envelope(1, "a heron"))))
-    await channel.waitForConfirms()
-    await rabbit.setMemoryMax("0.00001")
-    await using server = await startTestServer({ search: "off" }, "dev", undefined, {
-      moreSources: ({ monitorOf, ...deps }) => [
-        createRabbitMqSource(settings, { ...deps, monitor: monitorOf("posts") }),
-      ],
-    })
-    const count = (name: string) => metric(server, name)
-    await expect.poll(() => storedIds(server)).toEqual([1])
-    await expect.poll(() => count('sluice_failures_total{where="source"}')).toBeGreaterThan(0)
-    expect(await count('sluice_source_messages_total{source="posts",outcome="rejected"}')).toBe(0)
-    await rabbit.setMemoryMax("0.9")
-    await expect.poll(() => count('sluice_source_messages_total{source="posts",outcome="rejected"}')).toBe(1)
-    expect((await channel.checkQueue("posts.dead")).messageCount).toBe(1)
-    await server.running.close()
-    expect((await channel.checkQueue("posts")).messageCount).toBe(0)
-    await connection.close()
-  })
+      const connection = await connect(url, { ca: [testCertificates.localhost.cert] })
+      const channel = await connection.createConfirmChannel()
+      await channel.assertQueue("posts", { durable: true })
+      channel.sendToQueue("posts", Buffer.from("not json"))
+      channel.sendToQueue("posts", Buffer.from(JSON.stringify(envelope(1, "a heron"))))
+      await channel.waitForConfirms()
+      await rabbit.setMemoryMax("0.00001")
+      await using server = await startTestServer({ search: "off" }, "dev", undefined, {
+        moreSources: ({ monitorOf, ...deps }) => [
+          createRabbitMqSource(settings, { ...deps, monitor: monitorOf("posts") }),
+        ],
+      })
+      const count = (name: string) => metric(server, name)
+      await expect.poll(() => storedIds(server)).toEqual([1])
+      await expect.poll(() => count('sluice_failures_total{where="source"}')).toBeGreaterThan(0)
+      expect(await count('sluice_source_messages_total{source="posts",outcome="rejected"}')).toBe(0)
+      await rabbit.setMemoryMax("0.9")
+      await expect.poll(() => count('sluice_source_messages_total{source="posts",outcome="rejected"}')).toBe(1)
+      expect((await channel.checkQueue("posts.dead")).messageCount).toBe(1)
+      await server.running.close()
+      expect((await channel.checkQueue("posts")).messageCount).toBe(0)
+      await connection.close()
+    },
+  )
 })
