@@ -157,7 +157,8 @@ test.runIf(hasSharedData)(
     expect(rules).toHaveLength(sharedRules)
 
     await using opened = await site.open("playground.html")
-    await postsOf(opened.page).fill(pasted.join("\n"))
+    // Two megabytes: a busy machine takes its time.
+    await postsOf(opened.page).fill(pasted.join("\n"), { timeout: 120_000 })
     let matches = 0
     for (const { value, matching } of rules) {
       const result = await resultOf(opened.page, value)
@@ -167,6 +168,7 @@ test.runIf(hasSharedData)(
     // The comparison is about matches too, and not of nothing with nothing.
     expect(matches).toBeGreaterThan(sharedPosts)
   },
+  240_000,
 )
 
 /** Recorded rules that a page can compute, those with matches first, and the ids that `evaluate` selects for each. */
