@@ -61,7 +61,7 @@ export const matching: readonly Mutant[] = [
   ),
   mutant(
     "a change of rules that came during a read is never read",
-    `${server}/store/embedded/serving/known-changes.ts#rulesFollowing`,
+    `${server}/store/embedded/serving/known-changes.ts#knownRuleChanges`,
     "if (changes?.length === 0) end = now",
     "if (changes?.length === 0) end = { after, count: count.value, announced }",
     `${server}/store/embedded/serving/known-changes.test.ts`,

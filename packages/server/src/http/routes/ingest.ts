@@ -1,7 +1,8 @@
 /**
  * Ingest: NDJSON of any length, plain or gzip, read no faster than it is stored.
  *
- *     socket ─► gunzip? ─► intake.write ─► (waits while the intake's window is full) ─► report
+ *     socket ─► whole already? ── yes ─► intake ─► report
+ *                 └─ no ─► gunzip? ─► intake.write ─► (waits while the intake's window is full) ─► report
  *
  * With `ack=batch` the response begins at once and has a line for each batch that is durable. Its last line has
  * `"done":true`, or `errors` when the body could not be read to its end. The body of a client that does not read these

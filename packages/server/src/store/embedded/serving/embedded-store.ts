@@ -15,7 +15,7 @@ import { arrivals, FollowedLogs, type AnnouncedChange, type LogKey } from "./app
 import { defaultCacheBytes, openForReading, openForWriting } from "../connection/database.ts"
 import { GroupCommit } from "./group-commit.ts"
 import { createRecentMatches } from "../nouns/match-logs.ts"
-import { ControlCount, rulesFollowing } from "./known-changes.ts"
+import { ControlCount, knownRuleChanges } from "./known-changes.ts"
 import { ReadFaults } from "../connection/read-faults.ts"
 import { createReads } from "./reads.ts"
 import type { RecentMatches, RecentSettings } from "./recent-matches.ts"
@@ -159,9 +159,9 @@ export function openEmbeddedStoreThrough(
     const closed = new AbortController()
     opening.defer(() => closed.abort())
     void watchControl(reads, settings.clock ?? systemClock, announce, closed.signal)
-    const following = controlCount && { ruleChanges: rulesFollowing(reads, controlCount, onChange) }
+    const known = controlCount && { ruleChanges: knownRuleChanges(reads, controlCount, onChange) }
     const onArrival = followedArrivals(onChange, (isFollowed) => follow(arrivals, isFollowed))
-    return { ...reads, ...writes, ...following, onChange, onArrival, ...disposable(opening.move()) }
+    return { ...reads, ...writes, ...known, onChange, onArrival, ...disposable(opening.move()) }
   })
 }
 

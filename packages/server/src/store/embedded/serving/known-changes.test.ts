@@ -2,7 +2,7 @@ import { expect, test } from "vitest"
 import type { AppId, RuleId } from "../../../model/ids.ts"
 import type { RuleChange } from "../../../model/rule.ts"
 import type { StoreChange } from "../../store.ts"
-import { ControlCount, rulesFollowing } from "./known-changes.ts"
+import { ControlCount, knownRuleChanges } from "./known-changes.ts"
 
 const appId = "1" as AppId
 
@@ -12,7 +12,7 @@ function history(during: () => void = () => undefined) {
   const listeners: ((change: StoreChange) => void)[] = []
   const count = new ControlCount()
   const seen = { reads: 0 }
-  const read = rulesFollowing(
+  const read = knownRuleChanges(
     {
       async ruleChanges(after, limit) {
         seen.reads += 1

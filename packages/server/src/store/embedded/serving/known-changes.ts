@@ -32,7 +32,7 @@ export class ControlCount {
 }
 
 /** Reads rule changes, from the file only when there may be some. */
-export function rulesFollowing(
+export function knownRuleChanges(
   reads: Pick<StoreReads, "ruleChanges">,
   count: ControlCount,
   onChange: Store["onChange"],
