@@ -8,6 +8,7 @@ import { systemClock as clock } from "../runtime/clock.ts"
 import { receivedError, sentError, type SentError } from "../runtime/error-codec.ts"
 import { PortCalls } from "../runtime/port-calls.ts"
 import { serveThread, startThread, type Thread } from "../runtime/thread.ts"
+import { runBehindOthers } from "../runtime/thread-priority.ts"
 import { Turns, type Turn } from "../runtime/turns.ts"
 import { openSearchIndex, openStoreToRead, type StoreAccess } from "../store/engine.ts"
 import { countPosts, type PostCounts } from "./count-posts.ts"
@@ -82,6 +83,7 @@ export async function startSearchThread(
 }
 
 serveThread(import.meta.url, async ({ storeAccess }: SearchThreadSettings, port) => {
+  runBehindOthers()
   await using opening = new AsyncDisposableStack()
   const store = opening.use(await openStoreToRead(storeAccess))
   const index = opening.use(await openSearchIndex(storeAccess, { termsVersion: indexTermsVersion }))

@@ -7,6 +7,7 @@ import { systemClock as clock } from "../../runtime/clock.ts"
 import { createEmbeddings, type EmbeddingsEndpoint } from "../../runtime/embeddings.ts"
 import { PortCalls, servePort } from "../../runtime/port-calls.ts"
 import { serveThread, startThread } from "../../runtime/thread.ts"
+import { runBehindOthers } from "../../runtime/thread-priority.ts"
 import { Turns } from "../../runtime/turns.ts"
 import { openStoreToRead, type StoreAccess } from "../../store/engine.ts"
 import { findInPast } from "./find-in-past.ts"
@@ -49,6 +50,7 @@ export async function startRuleTestThread(settings: RuleTestSettings): Promise<R
 }
 
 serveThread(import.meta.url, async ({ storeAccess, embeddings: endpoint }: RuleTestSettings, port) => {
+  runBehindOthers()
   await using opening = new AsyncDisposableStack()
   const store = opening.use(await openStoreToRead(storeAccess))
   const embeddings = endpoint && createEmbeddings({ ...endpoint, clock })

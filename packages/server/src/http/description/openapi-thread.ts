@@ -4,6 +4,7 @@
  */
 import { PortCalls, servePort } from "../../runtime/port-calls.ts"
 import { serveThread, startThread } from "../../runtime/thread.ts"
+import { runBehindOthers } from "../../runtime/thread-priority.ts"
 import type { DescribedRoute } from "./openapi.ts"
 
 /** Functions of the thread. */
@@ -23,6 +24,7 @@ export async function openApiBytes(routes: readonly DescribedRoute[]): Promise<B
 }
 
 serveThread(import.meta.url, async (_, port) => {
+  runBehindOthers()
   const { openApiDocument } = await import("./openapi.ts")
   servePort<Functions>(port, { json: async (routes) => JSON.stringify(await openApiDocument(routes)) })
   return { [Symbol.asyncDispose]: async () => undefined }
