@@ -53,6 +53,15 @@ export async function metrics({ url }: MeasuredApp): Promise<ReadonlyMap<string,
   return values
 }
 
+/** The interval at which the server looks at its event loop, which a lag of nothing shows. Source: prom-client, default metrics. */
+const loopTimerMs = 10
+
+/** The 99th percentile of the lag of the server's event loop since the metrics were read before, in milliseconds. */
+export async function loopLagMs(app: MeasuredApp): Promise<number> {
+  const seconds = (await metrics(app)).get("nodejs_eventloop_lag_p99_seconds") ?? Number.NaN
+  return 1_000 * seconds - loopTimerMs
+}
+
 /** Posts sent as they come, in one body without an end. */
 export interface Feed {
   /** Lines of NDJSON. */

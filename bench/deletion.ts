@@ -9,7 +9,7 @@ import { DatabaseSync } from "node:sqlite"
 import { setTimeout as sleep } from "node:timers/promises"
 import { createClient } from "../packages/client/src/index.ts"
 import { storeFile } from "../packages/server/src/store/embedded/connection/database.ts"
-import { metrics, sendPosts } from "./app-client.ts"
+import { loopLagMs, metrics, sendPosts } from "./app-client.ts"
 import { figure, type Figure } from "./figure.ts"
 import { madeAuthor, madeEnvelope } from "./made-posts.ts"
 import { startSluice, type MeasuredSluice } from "./servers.ts"
@@ -43,10 +43,7 @@ export async function deletion(
 
   await metrics(sluice)
   const alone = await rateUntil(sluice, body, async () => sleep(isQuick ? 5_000 : 20_000))
-  const lagMs = async (): Promise<number> =>
-    1_000 * ((await metrics(sluice)).get("nodejs_eventloop_lag_p99_seconds") ?? Number.NaN)
-  // The lag since the last read.
-  const aloneLagMs = await lagMs()
+  const aloneLagMs = await loopLagMs(sluice)
   const client = createClient({ url: sluice.url, token: sluice.operatorToken })
   const startedMs = performance.now()
   let goneMs = Number.NaN
@@ -55,7 +52,7 @@ export async function deletion(
     while (isPending() || left() > 0) await sleep(100)
     goneMs = performance.now() - startedMs
   })
-  const duringLagMs = await lagMs()
+  const duringLagMs = await loopLagMs(sluice)
   const rewriting = await rateUntil(sluice, body, async () => {
     while (isNoted()) await sleep(100)
   })

@@ -13,7 +13,7 @@ import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { addRules, metrics } from "./app-client.ts"
+import { addRules, loopLagMs, metrics } from "./app-client.ts"
 import type { InsertsMessage } from "./bare-inserts.ts"
 import { Envelopes } from "./envelopes.ts"
 import { figure, median, type Figure } from "./figure.ts"
@@ -24,9 +24,6 @@ import { startSluice, storeFileOf } from "./servers.ts"
 const perBody = 4_000
 /** Rounds that warm up: caches fill, and the server's memory grows. */
 const warmUpRounds = 4
-
-/** The interval at which the server measures the lag of its event loop. Source: prom-client, default metrics. */
-const loopTimerMs = 10
 
 /** Prints the figures of ingest. */
 export async function ingest(
@@ -59,7 +56,7 @@ export async function ingest(
     const before = await metrics(sluice)
     if (round === 0) bytesWarm = before.get("process_resident_memory_bytes") ?? Number.NaN
     const perSecond = await sentPerSecond([sluice], posts.bodies)
-    const lagS = (await metrics(sluice)).get("nodejs_eventloop_lag_p99_seconds") ?? Number.NaN
+    const lagMs = await loopLagMs(sluice)
     const ofForgetful = forgetful === undefined ? 0 : await sentPerSecond([forgetful], posts.bodies)
     const { firstId, lastId } = posts
     const inserted = (await bare.request({ file: storeFileOf(sluice), firstId, lastId })) as {
@@ -67,7 +64,7 @@ export async function ingest(
     }
     if (round < 0) continue
     seen.sluice.push(perSecond)
-    seen.lag.push(lagS * 1000 - loopTimerMs)
+    seen.lag.push(lagMs)
     seen.bare.push(inserted.perSecond)
     seen.forgetful.push(ofForgetful)
   }
