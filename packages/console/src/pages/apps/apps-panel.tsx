@@ -132,7 +132,7 @@ function CreateApp({
     >
       <TextField
         label="Name"
-        hint="Display name, at most 100 characters."
+        hint={`Display name, at most ${nameCharactersMax} characters.`}
         value={name}
         maxLength={nameCharactersMax}
         required
