@@ -515,6 +515,7 @@ test("a rule is tested on the posts since a time, and backfilled to a webhook", 
   expect(shown).toEqual([idAt(1_800), idAt(3_600)])
   expect(tested.stderr).toMatch(/^2 of \d+ posts match capybara \([\d.]+%, about [\d.]+ per day\)\n/m)
   expect(tested.stderr).toContain("The rule costs 5 steps")
+  expect(tested.stderr).not.toContain("are shown")
 
   const webhook = (await json("webhooks", "add", receiver.url)) as { id: string }
   expect(await sluice("links", "add", webhook.id)).toMatchObject({ status: 0 })
@@ -542,4 +543,18 @@ test("a rule is tested on the posts since a time, and backfilled to a webhook", 
   ])
   await sluice("rules", "delete", rule?.id ?? "")
   await sluice("webhooks", "delete", webhook.id)
+
+  const many = Array.from({ length: 101 }, (_, at) =>
+    envelope(String(BigInt(idAt(900)) + BigInt(at)), "a capybara", "7"),
+  )
+  await writeFile(file, many.map((line) => `${line}\n`).join(""))
+  expect(await sluice("import", file)).toMatchObject({ status: 0 })
+  const newest = await sluice("rules", "test", "capybara", "--since", since, "--json")
+  expect(newest.stdout.trim().split("\n")).toHaveLength(100)
+  expect(newest.stderr).toContain("Only the newest 100 of them are shown.")
+  const later = await sluice("rules", "test", "capybara", "--since", "2999-01-01T00:00Z")
+  expect(later.stderr).toContain("The server has no posts since 2999-01-01T00:00")
+  await writeFile(file, "")
+  const empty = await sluice("rules", "test", "capybara", "--file", file)
+  expect(empty.stderr).toContain("past.ndjson has no posts.")
 })

@@ -1,5 +1,5 @@
 /** `sluice dead-letters`: lists and redelivers dead letters. */
-import type { Operations } from "@sluice/client"
+import type { Client, Operations } from "@sluice/client"
 import { InvalidArgumentError, type Command } from "commander"
 import { clientCommand, connect, type ClientOptions } from "../connection/connection.ts"
 import { Failure } from "../process/failure.ts"
@@ -84,9 +84,24 @@ async function redeliver(
   if (redelivered < wanted) {
     throw new Failure(
       `Could not redeliver ${counted(wanted - redelivered, "dead letter")}: not found, or no room for retries.`,
-      ["`sluice dead-letters list` shows the dead letters; a link has room for 1,000 retries or 16 MiB."],
+      [`\`sluice dead-letters list\` shows the dead letters; ${roomHint}`],
     )
   }
+  if (all === true && (await areLeft(client, options))) {
+    throw new Failure("Dead letters remain: there is no room for more retries.", [
+      `Repeat the command when these are delivered; ${roomHint}`,
+    ])
+  }
+}
+
+const roomHint = "a link has room for 1,000 retries or 16 MiB."
+
+/** Whether there is a dead letter that `--all` asks for. The newest is the first of the list. */
+async function areLeft(client: Client, { webhook, since }: RedeliverOptions): Promise<boolean> {
+  const query = { max_results: 1, webhook_id: webhook }
+  const [newest] = (await client.request("GET", "deadLetters", { query })).data
+  if (newest === undefined) return false
+  return since === undefined || Date.parse(newest.dead_lettered_at) >= Date.parse(since)
 }
 
 /** Validates the form; the server parses the time. */

@@ -2,6 +2,7 @@
 import { join } from "node:path"
 import { afterAll, beforeAll, expect, test } from "vitest"
 import { run, startDev, type Run } from "../command.testing.ts"
+import { listening } from "../../../../test/support/listening.testing.ts"
 import { temporaryDirectory } from "../../../../test/support/temporary-directory.testing.ts"
 import { WebhookReceiver } from "../../../../test/support/webhook-receiver.testing.ts"
 
@@ -225,4 +226,20 @@ test.each<[args: readonly string[], said: string]>([
   const outcome = await sluice(...args)
   expect(outcome).toMatchObject({ status: 2, stdout: "" })
   expect(outcome.stderr).toContain(said)
+})
+
+// A server would need more than a thousand dead letters of one link.
+test("dead letters for which a link has no room are reported", async () => {
+  const newest = { id: "1", webhook_id: "2", dead_lettered_at: "2026-03-14T12:30:00.000Z" }
+  await using server = await listening((request, response) => {
+    const body = request.method === "POST" ? { data: { redelivered: 1_000 } } : { data: [newest], meta: {} }
+    response.end(JSON.stringify(body))
+  })
+  const redeliver = (...args: string[]): Promise<Run> =>
+    run(["dead-letters", "redeliver", "--all", "--url", server.url, "--token", "t", ...args], { cwd: directory })
+  const some = await redeliver()
+  expect(some).toMatchObject({ status: 1, stdout: "Redelivering 1000 dead letters.\n" })
+  expect(some.stderr).toContain("Dead letters remain: there is no room for more retries.")
+  expect(await redeliver("--since", "2026-03-14T12:30:00Z")).toMatchObject({ status: 1 })
+  expect(await redeliver("--since", "2026-03-14T12:31:00Z")).toMatchObject({ status: 0, stderr: "" })
 })

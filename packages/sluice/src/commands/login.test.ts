@@ -125,6 +125,26 @@ test("the token of a context goes to no other server, and to none that another d
   expect((await user.sluice(["rules", "list", "--context", "work"])).status).toBe(0)
 })
 
+test("the tokens of a development server go to no other server unless its directory is named", async () => {
+  await using user = await newUser()
+  const directory = join(user.home, ".sluice")
+  await mkdir(directory)
+  const { url, app, operator } = { url: dev.ready.url, app: dev.ready.app, operator: dev.ready.operator_token }
+  await writeFile(join(directory, "credentials.json"), JSON.stringify({ url, app, operator_token: operator }))
+  const other = "http://127.0.0.1:1"
+  for (const [args, env] of [
+    [["rules", "list", "--url", other], {}],
+    [["sources", "list"], { SLUICE_URL: other }],
+  ] as const) {
+    const { status, stderr } = await user.sluice(args, { env })
+    expect([status, stderr]).toEqual([1, expect.stringContaining("are not sent to another server")])
+  }
+  const sameServer = url.replace("127.0.0.1", "localhost")
+  expect((await user.sluice(["rules", "list", "--url", sameServer])).status).toBe(0)
+  const named = await user.sluice(["rules", "list", "--url", other, "--data", directory])
+  expect(named.stderr).toContain(`No response from ${other}`)
+})
+
 test("an unknown token of a context is reported with the context's name", async () => {
   await using user = await newUser()
   await user.login("work")

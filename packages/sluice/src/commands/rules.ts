@@ -130,7 +130,8 @@ function testCommand(group: Command, { terminal, environment }: CommandContext):
     .option("--json", 'Print one line of JSON for each matching post: {"id","spans":[…]}')
     .addHelpText(
       "after",
-      "\nA file is read twice, so that reposts match by places and links that any post of the file describes.\n" +
+      "\nWith --since, the newest 100 matching posts are shown.\n" +
+        "A file is read twice, so that reposts match by places and links that any post of the file describes.\n" +
         "Rules with embedding: need a server with an embeddings endpoint; omit --file.",
     )
     .action(async (value: string, options: ClientOptions & { file?: string; since?: string; mode: Mode }) => {
@@ -149,7 +150,7 @@ function testCommand(group: Command, { terminal, environment }: CommandContext):
           file === undefined
             ? await testOnServer(await connect(options, environment), value, { mode, since }, listener)
             : await testOnFile(value, mode, file, listener, terminal.stdin)
-        noteSummary(value, summary, terminal)
+        noteSummary(value, summary, { terminal, of: file === undefined ? { since } : { file } })
       } catch (error) {
         const problems = await problemsOf(error, value, mode)
         if (problems === undefined) throw error
@@ -159,11 +160,25 @@ function testCommand(group: Command, { terminal, environment }: CommandContext):
     })
 }
 
+/** The posts that a rule is tested on: those of a file, or of the server, since a time or the newest. */
+type TestedPosts = { readonly file: string } | { readonly since: string | undefined }
+
+/** Says why there was nothing to test the rule on. */
+function noPosts(of: TestedPosts): string {
+  if ("file" in of) return `${of.file === "-" ? "The input" : of.file} has no posts.`
+  if (of.since !== undefined) return `The server has no posts since ${of.since}.`
+  return "The server has no posts yet. Use --file, or send posts: sluice import posts.ndjson"
+}
+
 /** Prints the number of matching posts, and warnings. */
-function noteSummary(value: string, summary: RuleTestSummary, terminal: Terminal): void {
-  const { tested, matched, matchesPerDay, cost, warnings } = summary
+function noteSummary(
+  value: string,
+  summary: RuleTestSummary,
+  { terminal, of }: { readonly terminal: Terminal; readonly of: TestedPosts },
+): void {
+  const { tested, matched, shown, matchesPerDay, cost, warnings } = summary
   if (tested === 0) {
-    terminal.note("The server has no posts yet. Use --file, or send posts: sluice import posts.ndjson")
+    terminal.note(noPosts(of))
     return
   }
   const rate = matchesPerDay === undefined ? "" : `, about ${String(matchesPerDay)} per day`
@@ -171,6 +186,7 @@ function noteSummary(value: string, summary: RuleTestSummary, terminal: Terminal
     `${String(matched)} of ${counted(tested, "post")} match ${terminalText(value, 60)} ` +
       `(${percent(matched / tested)}${rate})`,
   )
+  if (shown < matched) terminal.note(`Only the newest ${String(shown)} of them are shown.`)
   if (cost !== undefined) terminal.note(`The rule costs ${counted(cost, "step")} for a post that it is compared with.`)
   for (const { message } of warnings) terminal.note(`${terminal.noteStyle.mark("warning:")} ${messageText(message)}`)
 }

@@ -119,7 +119,8 @@ function deadLetterCommand(group: Command, { terminal, environment }: CommandCon
           options,
           letters.map(({ id }) => id),
         )
-        return printResult(terminal, options.json, result, resultText(result))
+        await printResult(terminal, options.json, result, resultText(result))
+        return refuseUnknown(name, ids, letters)
       }
       const isTable = await printList(terminal, options.json, letters, {
         none: "No dead letters.",
@@ -131,7 +132,19 @@ function deadLetterCommand(group: Command, { terminal, environment }: CommandCon
         },
       })
       if (isTable) terminal.note("--json prints the records, --repeat converts them again, --discard deletes them.")
+      refuseUnknown(name, ids, letters)
     })
+}
+
+/** Throws `Failure` when the source has no dead letter of one of these ids. */
+function refuseUnknown(name: string, ids: readonly string[], found: readonly { readonly id: string }[]): void {
+  const known = new Set(found.map(({ id }) => id))
+  const unknown = ids.filter((id) => !known.has(id))
+  if (unknown.length === 0) return
+  throw new Failure(
+    `The source ${name} has no dead letter ${unknown.slice(0, 3).join(", ")}${unknown.length > 3 ? ", …" : ""}.`,
+    [`\`sluice sources dead-letters ${name}\` lists them.`],
+  )
 }
 
 type LetterResult = { readonly repeated: number; readonly rejected: number } | { readonly discarded: number }

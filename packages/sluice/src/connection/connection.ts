@@ -48,8 +48,8 @@ export function clientCommand(group: Command, name: string, description: string)
 }
 
 /**
- * A client for those options. The URL of the credentials file is used only with its token, and the token of a context only
- * for its own URL, so that a token is never sent to another server unless the user names both. `role` chooses the token of
+ * A client for those options. A saved token is sent to its own server only, unless the user names both: that of a context to
+ * its URL, and that of `sluice dev` to the URL of its file, or with `--data` to any. `role` chooses the token of
  * the file: the app's, or the operator's, which may ingest, too.
  */
 export async function connect(
@@ -77,6 +77,7 @@ export async function connect(
     ])
   }
   if (saved.kind === "dev") {
+    if ((options.data ?? environment.data) === undefined) refuseOtherServer(saved, givenUrl)
     const token = role === "app" ? saved.app.bearer_token : saved.operator_token
     return to(givenUrl ?? saved.url, token, { kind: "dev", file: saved.file })
   }
@@ -143,6 +144,22 @@ function refuseOtherUrl({ name, url }: NamedContext, givenUrl: string | undefine
     `The context ${name} is for ${url}, and its token is not sent to another server.`,
     "Set SLUICE_TOKEN or use --token-file.",
   ])
+}
+
+/** Credentials that no option names are for the server of this machine that saved them. */
+function refuseOtherServer({ url, file }: FoundCredentials, givenUrl: string | undefined): void {
+  if (givenUrl === undefined || serverOf(givenUrl) === serverOf(url)) return
+  throw new Failure(`No token found for ${givenUrl}.`, [
+    `The tokens in ${file} are for ${url}, and are not sent to another server.`,
+    "Set SLUICE_TOKEN or use --token-file, or name the file's directory with --data.",
+  ])
+}
+
+/** A URL with one name for the addresses of this machine. */
+function serverOf(url: string): string {
+  const server = new URL(url)
+  if (/^(localhost|127\.0\.0\.1|\[::1\])$/.test(server.hostname)) server.hostname = "localhost"
+  return server.href
 }
 
 /** The place of a token that is given. */

@@ -39,6 +39,8 @@ export interface RuleTestListener {
 export interface RuleTestSummary {
   readonly tested: number
   readonly matched: number
+  /** Matching posts that were printed, the newest. */
+  readonly shown: number
   /** At the rate of the server's posts; absent for those of a file. */
   readonly matchesPerDay?: number
   /** Steps that the rule costs the matcher of the server. */
@@ -102,6 +104,7 @@ export async function testOnServer(
   return {
     tested,
     matched,
+    shown,
     cost,
     warnings: [...warnings, ...neverMatching.map(neverMatchingText)].map((message) => ({ message })),
     ...(matchesPerDay !== undefined && { matchesPerDay: Number(matchesPerDay.toPrecision(3)) }),
@@ -143,7 +146,7 @@ export async function testOnFile(
     }
   }
   const checked = checkRule(value, judged, { mode })
-  return { tested, matched, warnings: checked.ok ? checked.warnings : [] }
+  return { tested, matched, shown: matched, warnings: checked.ok ? checked.warnings : [] }
 }
 
 /** Most lines name neither, and searching for the words is faster than parsing the line. */
