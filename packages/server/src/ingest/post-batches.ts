@@ -34,7 +34,7 @@ export interface BatchDeps {
   /** Appends the batches of a source, in place of the store. */
   readonly sourceAppend?: SourceAppender | undefined
   readonly ruleMatchCounts: Pick<RuleMatchCounts, "note">
-  readonly clock: Pick<Clock, "nowMs">
+  readonly clock: Pick<Clock, "nowMs" | "monotonicMs">
   /** By default the matches are appended. */
   readonly matchUse?: MatchUse | undefined
 }
@@ -108,7 +108,7 @@ export class PostBatches {
   readonly #listener: BatchListener
   #posts: MatchedPost[] = []
   #notes = noNotes()
-  /** When a position was saved last. */
+  /** When a position was saved last, by the monotonic clock. */
   #savedAtMs = Number.NEGATIVE_INFINITY
   /** Bytes of the lines since the last batch, which its posts are parts of, and of the matches. */
   #bytes = 0
@@ -253,15 +253,16 @@ export class PostBatches {
   }
 
   async #appendPosts({ posts, notes, deletionLines }: Batch, atMs: number): Promise<readonly boolean[]> {
-    const { store, sourceAppend, matchUse = appended } = this.#deps
+    const { store, clock, sourceAppend, matchUse = appended } = this.#deps
     if (sourceAppend === undefined) {
       const given = matchUse.kind === "append" ? posts : posts.map(({ post }) => ({ post, matches: [] }))
       return given.length === 0 ? [] : store.append(given, atMs)
     }
     const isIdle = posts.length + deletionLines + notes.users.length + notes.deadLetters.length === 0
     // A position alone can wait: the next batch has a later one.
-    if (isIdle && atMs - this.#savedAtMs < positionMsMax) return []
-    this.#savedAtMs = atMs
+    const nowMs = clock.monotonicMs()
+    if (isIdle && nowMs - this.#savedAtMs < positionMsMax) return []
+    this.#savedAtMs = nowMs
     return sourceAppend(posts, notes, atMs)
   }
 

@@ -156,6 +156,18 @@ describe("the schedule", () => {
     expect(await at.isValid()).toBe(false)
   })
 
+  test("a webhook that a clock ahead of its time has challenged is challenged again", async () => {
+    const id = await at.created()
+    const template = await at.store.webhook(at.app.id, id)
+    if (template === undefined) throw new Error("expected a webhook")
+    const ahead = { ...template, id: "99" as WebhookId, url: "https://ahead.example.com/" }
+    const checkedAtMs = at.clock.nowMs() + 365 * 24 * hourMs
+    await at.store.createWebhook({ ...ahead, checkedAtMs }, { webhooksMax: 9 })
+    start()
+    await pass(hourMs)
+    expect(at.challenged).toEqual([ahead.url])
+  })
+
   test("a success in time makes up for earlier failures", async () => {
     await at.created()
     at.response = "silent"

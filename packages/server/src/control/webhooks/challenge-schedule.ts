@@ -147,7 +147,7 @@ export class ChallengeSchedule {
     const webhooks = await this.#deps.store.allWebhooks()
     const validIds = new Set(webhooks.filter(({ valid }) => valid).map(({ id }) => id))
     for (const id of this.#failingSinceMs.keys()) if (!validIds.has(id)) this.#failingSinceMs.delete(id)
-    const due = webhooks.filter((webhook) => webhook.valid && nowMs - webhook.checkedAtMs > successMsMax)
+    const due = webhooks.filter(({ valid, checkedAtMs }) => valid && isDue(checkedAtMs, nowMs))
     const hosts = Array.from(Map.groupBy(due, ({ url }) => hostOf(url)).values(), (left) => ({
       left,
       inProgress: 0,
@@ -181,4 +181,9 @@ export class ChallengeSchedule {
   #reportFailure(error: unknown): void {
     this.#deps.events.failed({ where: "challenge schedule", error })
   }
+}
+
+/** Whether a webhook is to be challenged again. A check in the future was made by a clock that was ahead: its age is unknown. */
+function isDue(checkedAtMs: number, nowMs: number): boolean {
+  return nowMs - checkedAtMs > successMsMax || checkedAtMs > nowMs
 }

@@ -1,7 +1,7 @@
 import { expect, test, vi } from "vitest"
 import type { LinkId, PostId, ReplayId, RuleId } from "../../model/ids.ts"
 import { firstIdAt } from "../../model/ids.ts"
-import { isCut, isSearched, type BackfillPart, type FoundInPast } from "../../model/replay.ts"
+import { backfillGraceMs, isCut, isSearched, type BackfillPart, type FoundInPast } from "../../model/replay.ts"
 import { createManualClock } from "../../runtime/manual-clock.testing.ts"
 import { soleLeases } from "../../store/leases.ts"
 import { createRecordedEvents } from "../links/link-harness.testing.ts"
@@ -32,9 +32,11 @@ function tens(count: number, step = 10) {
   }
 }
 
-function start(findInPast: (part: BackfillPart, signal: AbortSignal) => Promise<FoundInPast>, leases = soleLeases) {
+function start(
+  findInPast: (part: BackfillPart, signal: AbortSignal) => Promise<FoundInPast>,
+  { leases = soleLeases, clock = createManualClock(toMs + 1) } = {},
+) {
   const { store } = harness.links
-  const clock = createManualClock(toMs + 1)
   return harness.run(
     createBackfillSearches({ store, leases, clock, events: createRecordedEvents(), pastPosts: { findInPast } }),
   )
@@ -62,6 +64,16 @@ test("a backfill sends what its search finds, each once, under ids of its own, a
     failed: 0,
   })
   expect((await harness.links.progress("100"))?.position, "the link's own cursor").toBe(0)
+})
+
+test("a search waits no longer for late posts than they may take, though the clock has gone back a day", async () => {
+  await harness.linkWithPosts(1)
+  const clock = createManualClock(toMs - 86_400_000)
+  start(tens(1), { clock })
+  await createBackfill()
+  await expect.poll(() => clock.sleepers).toBeGreaterThan(0)
+  await clock.advance(backfillGraceMs)
+  await harness.until(async () => isSearched((await harness.replay("9")) ?? {}))
 })
 
 test("nothing is sent before all is found", async () => {
@@ -166,7 +178,7 @@ test("the process that has the lease of the link searches", async () => {
   const find = vi.fn<typeof searched>()
   const searched = tens(5)
   find.mockImplementation(searched)
-  start(find, leases)
+  start(find, { leases })
   await createBackfill()
   await harness.clock.advance(15_000)
   expect(find).not.toHaveBeenCalled()

@@ -7,7 +7,14 @@
  *                    └──────────────────── then `replays.ts` sends it ◄──────────────────────────────────┘
  */
 import type { ReplayId } from "../../model/ids.ts"
-import { isSearched, isSearchOver, type Backfill, type BackfillPart, type FoundInPast } from "../../model/replay.ts"
+import {
+  backfillGraceMs,
+  isSearched,
+  isSearchOver,
+  type Backfill,
+  type BackfillPart,
+  type FoundInPast,
+} from "../../model/replay.ts"
 import type { Store } from "../../store/store.ts"
 import { ControlWatch } from "../control-watch.ts"
 import type { SendingDeps } from "../sending/sending-deps.ts"
@@ -73,7 +80,8 @@ async function search(
   const { appId } = replay
   let found: number = replay.endSeq
   // Until then every post is stored that came before the rules and was not matched by them.
-  const waitMs = replay.toMs - clock.nowMs()
+  // The clock may have gone back since the request.
+  const waitMs = Math.min(replay.toMs - clock.nowMs(), backfillGraceMs)
   if (waitMs > 0) await clock.sleep(waitMs, signal)
   while (!isSearchOver(backfill) && !signal.aborted) {
     const { rules, searchedId: after, lastId }: Backfill = backfill

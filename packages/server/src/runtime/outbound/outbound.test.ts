@@ -7,7 +7,7 @@ import * as tls from "node:tls"
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest"
 import { endpointCases, endpointDeadlineMs, listening, portOf } from "./endpoint-cases.testing.ts"
 import type { Resolve } from "./outbound-address.ts"
-import { responseBytesMax } from "./outbound-connections.ts"
+import { openConnections, responseBytesMax } from "./outbound-connections.ts"
 import { createOutbound, type Outbound, type OutboundResult } from "./outbound.ts"
 import { testCertificates } from "./certificates.testing.ts"
 
@@ -17,12 +17,10 @@ afterEach(async () => {
   for (const close of closers.splice(0)) await close()
 })
 
-function outboundOf(options: { allowPrivate?: boolean; resolve?: Resolve } = {}): Outbound {
-  const { allowPrivate = true, resolve } = options
-  const outbound = createOutbound({
-    allowPrivate,
-    ...(resolve !== undefined && { resolve }),
-  })
+function outboundOf(
+  options: { allowPrivate?: boolean; resolve?: Resolve; open?: typeof openConnections } = {},
+): Outbound {
+  const outbound = createOutbound({ allowPrivate: true, ...options })
   closers.push(() => outbound.close())
   return outbound
 }
@@ -45,6 +43,19 @@ function get(outbound: Outbound, url: string, deadlineMs = 20_000): Promise<Outb
 const deadPort = 2
 
 const toLoopback: Resolve = () => Promise.resolve([{ address: "127.0.0.1", family: 4 }])
+
+test("a request for which nothing can be loaded fails here, and the next one is sent", async () => {
+  let loads = 0
+  const open: typeof openConnections = async (options) => {
+    loads += 1
+    if (loads === 1) throw new Error("EMFILE: too many open files")
+    return openConnections(options)
+  }
+  const outbound = outboundOf({ open })
+  const url = `http://127.0.0.1:${await responding((_, response) => response.end("here"))}/`
+  expect(await get(outbound, url)).toMatchObject({ kind: "failure", outcome: "local_error" })
+  expect(await get(outbound, url)).toMatchObject({ kind: "response", status: 200, body: "here" })
+})
 
 async function responding(listener: RequestListener): Promise<number> {
   return serving(createHttpServer(listener))

@@ -123,11 +123,22 @@ const localError =
 /** Most URLs whose parts are kept; beyond it the least recently used is dropped. Ours. */
 const destinationsMax = 4_096
 
-/** An `Outbound` over kept-alive connections. `resolve` stands in for DNS in tests. */
-export function createOutbound(options: OutboundPosture & { readonly resolve?: Resolve }): Outbound {
+/** An `Outbound` over kept-alive connections. `resolve` stands in for DNS in tests, and `open` for a load that fails. */
+export function createOutbound({
+  open = openConnections,
+  ...options
+}: OutboundPosture & { readonly resolve?: Resolve; readonly open?: typeof openConnections }): Outbound {
   let connections: Connections | undefined
   let opening: Promise<Connections> | undefined
-  const opened = async (): Promise<Connections> => (connections = await (opening ??= openConnections(options)))
+  const opened = async (): Promise<Connections> => {
+    try {
+      return (connections = await (opening ??= open(options)))
+    } catch (error) {
+      // Without descriptors no module loads. The next request tries again.
+      opening = undefined
+      throw error
+    }
+  }
   // A link sends to the same URL all the time. The addresses of a name are not kept, but resolved and checked at each
   // connection.
   const destinations = new LRUCache<string, Destination | string>({
@@ -149,11 +160,16 @@ export function createOutbound(options: OutboundPosture & { readonly resolve?: R
         body: request.body ?? null,
       }
       if (connections !== undefined) connections.dispatch(origin, dispatched, exchange)
-      else void opened().then((first) => first.dispatch(origin, dispatched, exchange))
+      else {
+        opened().then(
+          (first) => first.dispatch(origin, dispatched, exchange),
+          (error: Error) => exchange.failHere(error),
+        )
+      }
       return promise
     },
     async close() {
-      await (await opening)?.close()
+      await (await opening?.catch(() => undefined))?.close()
     },
   }
 }
@@ -270,6 +286,11 @@ class Exchange implements Dispatcher.DispatchHandler {
     if (this.#controller === undefined) this.#giveUp(failure("timeout", `not connected ${waited}`))
     else if (this.#status === undefined) this.#giveUp(failure("timeout", `no response ${waited}`))
     else this.#giveUp(failure("timeout", `responded with ${this.#status}, but the response did not end ${waited}`))
+  }
+
+  /** Ends before it was sent, for a reason of this machine. */
+  failHere({ message }: Error): void {
+    this.#settle(failure("local_error", message))
   }
 
   /** Gives up when the caller's signal says so. */
