@@ -107,7 +107,7 @@ test("a token comes from a file, and then from nowhere else", async () => {
   expect(await list()).toMatchObject({ status: 0 })
   expect(asked).toEqual(["Bearer the_token"])
   expect(await list("--token", "t")).toMatchObject({
-    status: 1,
+    status: 2,
     stderr: "error: Use either --token or --token-file, not both.\n",
   })
   for (const [content, said] of [

@@ -520,7 +520,7 @@ test("a rule is tested on the posts since a time, and backfilled to a webhook", 
   const webhook = (await json("webhooks", "add", receiver.url)) as { id: string }
   expect(await sluice("links", "add", webhook.id)).toMatchObject({ status: 0 })
   expect(await sluice("rules", "add", "capybara", "--backfill", since)).toMatchObject({
-    status: 1,
+    status: 2,
     stderr: "error: A backfill needs both --backfill TIME and --webhook ID.\n",
   })
   const added = await sluice("rules", "add", "capybara", "--backfill", since, "--webhook", webhook.id)

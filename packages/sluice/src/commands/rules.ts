@@ -3,7 +3,7 @@ import type { Client } from "@sluice/client"
 import type { Mode, RuleProblem } from "@sluice/rules"
 import { Option, type Command } from "commander"
 import { clientCommand, connect, type ClientOptions } from "../connection/connection.ts"
-import { Failure } from "../process/failure.ts"
+import { Failure, WrongUsage } from "../process/failure.ts"
 import { idOf, instantOption } from "./option-values.ts"
 import { rulesFileCommands } from "./rules-sync.ts"
 import { matchedPost } from "../terminal/rule-match.ts"
@@ -34,7 +34,7 @@ export function rulesCommands(group: Command, context: CommandContext): void {
     .action(async (value: string, options: ClientOptions & { tag?: string; backfill?: string; webhook?: string }) => {
       const { tag, backfill: since, webhook } = options
       if ((since === undefined) !== (webhook === undefined)) {
-        throw new Failure("A backfill needs both --backfill TIME and --webhook ID.")
+        throw new WrongUsage("A backfill needs both --backfill TIME and --webhook ID.")
       }
       const server = await connect(options, environment)
       const body = { add: [tag === undefined ? { value } : { value, tag }] }

@@ -54,10 +54,11 @@ test("a token of a user is made for an active app, and listed with its app and i
   expect(ofUser).toMatchObject({ application_id: app.application_id, user_id: "2244994945" })
 
   expect((await create("--app", "1", "--user", "2")).stderr).toContain("There is no active app 1.")
-  expect((await create("--app", app.application_id)).stderr).toContain("needs --app and --user")
+  const half = await create("--app", app.application_id)
+  expect([half.status, half.stderr]).toEqual([2, expect.stringContaining("needs --app and --user")])
   expect((await create("--app", app.application_id, "--user", "@wren")).stderr).toContain("Expected the id of a user")
   const other = await run(["token", "create", "--kind", "ingest", "--user", "2", ...data])
-  expect([other.status, other.stderr]).toEqual([1, expect.stringContaining("are for --kind user")])
+  expect([other.status, other.stderr]).toEqual([2, expect.stringContaining("are for --kind user")])
 
   expect((await run(["token", "revoke", ofUser?.id ?? "", ...data])).status).toBe(0)
   expect((await run(["token", "list", ...data])).stdout).not.toContain("2244994945")

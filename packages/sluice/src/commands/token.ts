@@ -2,7 +2,7 @@
 import type { Apps } from "@sluice/server"
 import { Option, type Command } from "commander"
 import { withApps, withStoreOptions, type StoreOptions } from "../own-server/own-server.ts"
-import { Failure } from "../process/failure.ts"
+import { Failure, WrongUsage } from "../process/failure.ts"
 import { printList } from "../terminal/table.ts"
 import { messageText, printResult, type CommandContext } from "../terminal/terminal.ts"
 import { idOf, nameOption } from "./option-values.ts"
@@ -95,10 +95,10 @@ export function tokenCommands(group: Command, { terminal, environment }: Command
 /** The app and the user that the options name: both for a token of a user, and for no other. */
 function userOf({ kind, app, user }: UserOptions): { readonly app: string; readonly user: string } {
   if (kind !== "user" && (app !== undefined || user !== undefined)) {
-    throw new Failure("--app and --user are for --kind user.")
+    throw new WrongUsage("--app and --user are for --kind user.")
   }
   if (kind === "user" && (app === undefined || user === undefined)) {
-    throw new Failure("A token of a user needs --app and --user.", [
+    throw new WrongUsage("A token of a user needs --app and --user.", [
       "`sluice app list` shows the ids of apps; the user's id may be any, such as the app's business user.",
     ])
   }

@@ -8,7 +8,7 @@ import {
   currentContextName,
   readContext,
 } from "../connection/context-files.ts"
-import { Failure } from "../process/failure.ts"
+import { WrongUsage } from "../process/failure.ts"
 import { printList } from "../terminal/table.ts"
 import { messageText, printResult, type CommandContext } from "../terminal/terminal.ts"
 
@@ -26,7 +26,7 @@ export function useCommand(command: Command, { terminal, environment }: CommandC
     .action(async (name: string | undefined, { none, json }: UseOptions) => {
       const { userDirectory } = environment
       if (none === true) {
-        if (name !== undefined) throw new Failure("Use either a name or --none, not both.")
+        if (name !== undefined) throw new WrongUsage("Use either a name or --none, not both.")
         await chooseContext(userDirectory, undefined)
         return printResult(terminal, json, { current: null }, "No context is current.")
       }

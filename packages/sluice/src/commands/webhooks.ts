@@ -3,7 +3,7 @@ import { failureText } from "@sluice/api"
 import type { Operations } from "@sluice/client"
 import { InvalidArgumentError, type Command } from "commander"
 import { clientCommand, connect, type ClientOptions } from "../connection/connection.ts"
-import { Failure } from "../process/failure.ts"
+import { Failure, WrongUsage } from "../process/failure.ts"
 import { printList, shortInstant } from "../terminal/table.ts"
 import { messageText, printResult, type CommandContext } from "../terminal/terminal.ts"
 import { nameOption } from "./option-values.ts"
@@ -56,7 +56,7 @@ export function webhooksCommands(group: Command, context: CommandContext): void 
     .option("--json", "Print the webhook as JSON")
     .action(async (id: string, options: ClientOptions & Texts) => {
       const texts = textsIn(options)
-      if (texts === undefined) throw new Failure("Nothing to change: give --name or --description.")
+      if (texts === undefined) throw new WrongUsage("Nothing to change: give --name or --description.")
       const client = await connect(options, environment)
       const { data } = await client.webhooks.change(id, texts)
       await printResult(terminal, options.json, data, `Changed webhook ${messageText(id)}.`)

@@ -4,7 +4,7 @@ import type { Command } from "commander"
 import { checkedContextName, contextFile, currentContextName, readContext, type NamedContext } from "./context-files.ts"
 import { defaultDataDirectory, findCredentials, readCredentials, type FoundCredentials } from "./credentials-file.ts"
 import type { Environment } from "../environment.ts"
-import { Failure, messageOf } from "../process/failure.ts"
+import { Failure, messageOf, WrongUsage } from "../process/failure.ts"
 import { tokenSources, type TokenSource } from "./token-sources.ts"
 import { tokenMisfit, type Role, type TokenPlace } from "./token-misfit.ts"
 import { noteConnection } from "./used-connection.ts"
@@ -205,7 +205,7 @@ export const tokenFileBytesMax = 4_096
 /** The token that the options give. */
 async function tokenOf({ token, tokenFile }: ConnectionOptions): Promise<string | undefined> {
   if (tokenFile === undefined) return token
-  if (token !== undefined) throw new Failure("Use either --token or --token-file, not both.")
+  if (token !== undefined) throw new WrongUsage("Use either --token or --token-file, not both.")
   return readTokenFile(tokenFile)
 }
 

@@ -1,5 +1,5 @@
 /** The order of the places from which a command takes its token. */
-import { Failure } from "../process/failure.ts"
+import { Failure, WrongUsage } from "../process/failure.ts"
 
 /** The options and variables that choose a token. */
 export interface TokenChoice {
@@ -30,7 +30,7 @@ export type TokenSource =
 export function tokenSources(choice: TokenChoice): readonly TokenSource[] {
   const { isServerOption, isUrlVariable, isTokenGiven, contextOption, contextVariable, dataOption } = choice
   if (contextOption !== undefined && (isServerOption || dataOption !== undefined)) {
-    throw new Failure("Use either --context, or --url, --token, --token-file or --data, not both.")
+    throw new WrongUsage("Use either --context, or --url, --token, --token-file or --data, not both.")
   }
   if (contextOption !== undefined && (isTokenGiven || isUrlVariable)) {
     throw new Failure("SLUICE_URL and SLUICE_TOKEN count before --context.", ["Unset them to use the context."])

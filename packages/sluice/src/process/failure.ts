@@ -17,6 +17,15 @@ export class Failure extends Error {
   }
 }
 
+/** Options or arguments that do not go together: exit status 2, as for those that the command line itself refuses. */
+export class WrongUsage extends Failure {
+  override readonly name = "WrongUsage"
+
+  constructor(message: string, hints: readonly string[] = []) {
+    super(message, hints, { status: 2 })
+  }
+}
+
 /** The text of any thrown value. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
