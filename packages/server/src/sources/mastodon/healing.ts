@@ -54,7 +54,10 @@ interface TimelineStatus {
   readonly status: unknown
 }
 
-/** Reads all that the streams have brought since the position, and marks what cannot be read. */
+/**
+ * Reads all that the streams have brought since the position, and marks what cannot be read. Live events go on behind it:
+ * none of those that are held is dropped any more.
+ */
 export async function healStreams(
   streams: readonly MastodonStream[],
   deps: HealingDeps,
@@ -69,6 +72,7 @@ export async function healStreams(
     for (const stream of streams) await new Healing(stream, deps, signal).run(isFirst)
     isFirst = false
   } while (held.drops !== drops)
+  held.keepAll()
   const { atMs } = position
   if (atMs === undefined || subscribedAtMs - atMs <= unmarkedMs) return
   await sink.gap({

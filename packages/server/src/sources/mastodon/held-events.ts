@@ -1,6 +1,7 @@
 /**
- * Events that came while timelines were read, in order. They are bounded: beyond the bound posts are dropped, because the
- * timelines that are being read have them, and what has no other place is kept.
+ * Events that came while timelines were read, in order. They are bounded: beyond the bound posts are dropped as long as
+ * timelines are being read, because those have them, and what has no other place is kept. Afterwards nothing is dropped:
+ * the connection waits until there is room.
  */
 import { compareStatusIds } from "./mastodon-position.ts"
 import type { StreamEvent } from "./stream-event.ts"
@@ -16,6 +17,9 @@ export class HeldEvents {
   /** The id of the first held post, by the name of the stream. */
   readonly #first = new Map<string, string>()
 
+  #room = Promise.withResolvers<void>()
+  #mayDrop = true
+
   /** How often posts were dropped. */
   drops = 0
 
@@ -25,8 +29,18 @@ export class HeldEvents {
     this.#bytes += event.bytes
     const { post } = event
     if (post !== undefined && !this.#first.has(post.stream)) this.#first.set(post.stream, post.id)
-    if (this.#isFull) this.#dropPosts()
+    if (this.#isFull && this.#mayDrop) this.#dropPosts()
     return !this.#isFull
+  }
+
+  /** Drops no post from now on: the timelines are read, and nothing reads them again. */
+  keepAll(): void {
+    this.#mayDrop = false
+  }
+
+  /** Resolves when there is room for another event. */
+  async room(): Promise<void> {
+    while (this.#isFull) await this.#room.promise
   }
 
   /** True when all posts of the stream from this id on are held. */
@@ -39,6 +53,8 @@ export class HeldEvents {
   shift(): StreamEvent | undefined {
     const event = this.#events.shift()
     this.#bytes -= event?.bytes ?? 0
+    this.#room.resolve()
+    this.#room = Promise.withResolvers()
     return event
   }
 

@@ -437,6 +437,26 @@ describe("a gap", () => {
     expect([...new Set(reading.posts())]).toEqual(ids([missed, ...live]))
     await expect.poll(() => reading.lines.filter(({ event }) => event === "delete").length).toBe(41)
   })
+
+  test("that is read stays whole while a slow store takes the events that were held", async () => {
+    const server = await instance()
+    const room = Promise.withResolvers<void>()
+    let asked = 0
+    // The first line is the position behind the timelines.
+    const reading = read(server, {}, { take: () => ((asked += 1) === 1 ? undefined : room.promise) })
+    server.onTimeline = () => {
+      if (server.subscribed.length > 0) server.publish(["public"])
+    }
+    await expect.poll(() => asked).toBe(2)
+    server.onTimeline = undefined
+    const live = Array.from({ length: 4_100 }, () => server.publish(["public"]))
+    await sleep(1_000)
+    room.resolve()
+    const last = server.publish(["public"])
+    await expect.poll(() => reading.posts().at(-1), { timeout: 30_000 }).toBe(last.id)
+    expect(reading.posts().slice(-live.length - 1)).toEqual(ids([...live, last]))
+    expect(reading.gaps).toEqual([])
+  })
 })
 
 describe("server-sent events", () => {

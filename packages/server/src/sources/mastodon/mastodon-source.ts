@@ -107,12 +107,10 @@ class Reading {
       if ("error" in message) throw refused(connection.host, message, this.#deps.clock.nowMs())
       this.#watch.count(message.stream, message.event ?? "", message.receivedMs)
       if (this.#isLive) await this.#write(message)
-      // Without room nothing is read until the timelines are, or for too long.
-      else if (!this.#held.add(message)) await Promise.race([besides, this.#live.promise])
+      // Without room nothing is read until held events are written, or for too long.
+      else if (!this.#held.add(message)) await Promise.race([besides, this.#held.room()])
     }
   }
-
-  readonly #live = Promise.withResolvers<void>()
 
   async #heal(requests: InstanceRequests, signal: AbortSignal): Promise<void> {
     const { clock } = this.#deps
@@ -124,7 +122,6 @@ class Reading {
     await this.#lines.writePosition()
     for (let event = this.#held.shift(); event !== undefined; event = this.#held.shift()) await this.#write(event)
     this.#isLive = true
-    this.#live.resolve()
   }
 
   async #write(event: StreamEvent): Promise<void> {
