@@ -248,7 +248,7 @@ function ownResources({ call, list }: Methods) {
       pause: call("POST", "pauseSource"),
       /** Has a source go on behind its position. */
       resume: call("POST", "resumeSource"),
-      /** Has a source begin again with what it had at a time. Throws a 400 for one that cannot. */
+      /** Has a source begin again with what it had at a time, or behind a position. Throws a 400 for one that cannot. */
       rewind: call("POST", "rewindSource", "body"),
       /** Records that could not become posts. */
       getDeadLetters: list("sourceDeadLetters"),

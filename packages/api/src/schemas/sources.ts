@@ -39,7 +39,7 @@ export const Source = Type.Object({
   ),
   position: Type.Optional(Type.String({ description: "Text of the source: everything up to it is stored." })),
   position_saved_at: Type.Optional(Instant),
-  can_rewind: Type.Boolean(),
+  can_rewind: Type.Boolean({ description: "To a time." }),
   counts: Type.Object({
     accepted: count("New posts."),
     duplicates: count("Posts that were stored already."),
@@ -89,9 +89,19 @@ export const SourcesBody = Type.Object({
 export type SourcesBody = Static<typeof SourcesBody>
 
 /** Body of `POST /sluice/v1/sources/:name/rewind`. */
-export const RewindSourceBody = exactly({
-  to: described("The source begins again with what it had at this time. Not in the future."),
-})
+export const RewindSourceBody = exactly(
+  {
+    to: Type.Optional(described("The source begins again with what it had at this time. Not in the future.")),
+    position: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 2_000,
+        description: "The source begins again behind this position, in place of `to`. For an outbox: the id of a row.",
+      }),
+    ),
+  },
+  { minProperties: 1 },
+)
 export type RewindSourceBody = Static<typeof RewindSourceBody>
 
 /** Query of a list of dead letters of a source. */

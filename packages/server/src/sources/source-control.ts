@@ -53,8 +53,8 @@ export interface SourceControl {
   source(name: string): Promise<SeenSource | undefined>
   pause(name: string): Promise<SeenSource | undefined>
   resume(name: string): Promise<SeenSource | undefined>
-  /** Has a source begin again at a time, Unix ms. Throws `SourceNotSteered` for one that cannot. */
-  rewind(name: string, atMs: number): Promise<SeenSource | undefined>
+  /** Has a source begin again at a place. Throws `SourceNotSteered` for one that cannot. */
+  rewind(name: string, to: RewindPlace): Promise<SeenSource | undefined>
   /** Dead letters of a source, the newest first. */
   deadLetters(name: string, range: KeysetRange<string>): Promise<readonly SourceDeadLetter[] | undefined>
   /**
@@ -67,6 +67,9 @@ export interface SourceControl {
   /** Deletes dead letters. Returns how many there were. */
   discard(name: string, ids: readonly string[]): Promise<number | undefined>
 }
+
+/** The place at which a source begins again: a time, Unix ms, or a position in the source's own text. */
+export type RewindPlace = { readonly atMs: number } | { readonly position: string }
 
 /** The numbers of dead letters that were converted again, and of those of them that became dead letters anew. */
 export interface RepeatedLetters {
@@ -106,15 +109,7 @@ export function createSourceControl(deps: SourceControlDeps): SourceControl {
     source: one,
     pause: (name) => steered(name, () => store.pauseSource(name, true)),
     resume: (name) => steered(name, () => store.pauseSource(name, false)),
-    rewind: (name, atMs) =>
-      steered(name, async ({ type, positionAt }) => {
-        if (positionAt === undefined) {
-          throw new SourceNotSteered(
-            `The source ${name} cannot be rewound: a source of the type ${type} has no positions by time.`,
-          )
-        }
-        await store.rewindSource(name, positionAt(atMs))
-      }),
+    rewind: (name, to) => steered(name, (source) => store.rewindSource(name, positionOf(source, to))),
     deadLetters: async (name, range) =>
       configured.has(name) ? store.sourceDeadLetters({ ...range, source: name }) : undefined,
     async repeat(name, ids) {
@@ -126,6 +121,19 @@ export function createSourceControl(deps: SourceControlDeps): SourceControl {
       return (await store.deleteSourceDeadLetters(name, ids)).length
     },
   }
+}
+
+/** The position of the place. Throws `SourceNotSteered` when the source has none. */
+function positionOf({ name, type, positionAt, isPosition }: ConfiguredSource, to: RewindPlace): string {
+  const refused = (why: string): SourceNotSteered =>
+    new SourceNotSteered(`The source ${name} cannot be rewound so: a source of the type ${type} ${why}.`)
+  if ("atMs" in to) {
+    if (positionAt !== undefined) return positionAt(to.atMs)
+    throw refused(`has no positions by time${isPosition === undefined ? "" : "; name the position itself"}`)
+  }
+  if (isPosition === undefined) throw refused(`takes no position${positionAt === undefined ? "" : "; name a time"}`)
+  if (!isPosition(to.position)) throw refused("has whole numbers as positions, the ids of rows")
+  return to.position
 }
 
 async function seenSource(

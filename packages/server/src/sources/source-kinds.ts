@@ -36,6 +36,8 @@ export interface CheckedSource {
   readonly mapping?: string | undefined
   /** The position of a time, Unix ms; absent when positions say nothing of time. */
   readonly positionAt?: (atMs: number) => string
+  /** True for a text that an operator may set as the position; absent when operators know none. */
+  readonly isPosition?: (text: string) => boolean
   /** Makes a reader of its own, to try the source. Absent for a source whose messages are acknowledged. */
   readonly createReader?: (deps: ReaderDeps) => RecordReader | Promise<RecordReader>
   /** Throws an error whose message continues "The source NAME". */
@@ -87,8 +89,8 @@ const kinds: Readonly<Record<string, CheckSource>> = {
   async outbox(members, env) {
     const { readOutboxSettings } = await import("./positioned/outbox/outbox-settings.ts")
     const settings = readOutboxSettings(new SettingsReader(members, env))
-    const { createOutboxReader } = await import("./positioned/outbox/outbox-source.ts")
-    return ofItems(settings, (deps) => createOutboxReader(settings, deps))
+    const { createOutboxReader, isRowId } = await import("./positioned/outbox/outbox-source.ts")
+    return { ...(await ofItems(settings, (deps) => createOutboxReader(settings, deps))), isPosition: isRowId }
   },
 }
 

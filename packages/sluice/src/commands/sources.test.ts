@@ -61,6 +61,10 @@ test("a source is paused, resumed and rewound", async () => {
   expect(future).toMatchObject({ status: 1, stdout: "" })
   expect(future.stderr).toContain("is in the future")
   expect(await sluice("rewind", "sky")).toMatchObject({ status: 2 })
+  expect(await sluice("rewind", "sky", "--to", "2026-03-14T12:00Z", "--position", "0")).toMatchObject({ status: 2 })
+  const position = await sluice("rewind", "sky", "--position", "0")
+  expect(position).toMatchObject({ status: 1, stdout: "" })
+  expect(position.stderr).toContain("takes no position; name a time")
 })
 
 test("dead letters are listed, repeated and discarded", async () => {

@@ -73,19 +73,28 @@ function steeringCommands(group: Command, context: CommandContext): void {
       steering("Resumed NAME.", (client, name) => client.request("POST", "resumeSource", { parameters: { name } })),
     )
 
-  clientCommand(group, "rewind", "Have a source begin again at a time; posts that are stored are not stored again")
+  const rewind = steering("Rewound NAME.", (client, name, { to, position }) =>
+    client.request("POST", "rewindSource", {
+      parameters: { name },
+      body: { ...(to !== undefined && { to }), ...(position !== undefined && { position }) },
+    }),
+  )
+  clientCommand(group, "rewind", "Have a source begin again; posts that are stored are not stored again")
     .argument("<name>", "Name of the source")
-    .requiredOption("--to <time>", "Time that has passed: 2026-03-14T12:00Z", instantOption)
-    .option("--json", "Print the source as JSON")
-    .action(
-      steering("Rewound NAME.", (client, name, { to = "" }) =>
-        client.request("POST", "rewindSource", { parameters: { name }, body: { to } }),
-      ),
+    .option("--to <time>", "Begin with what it had at a time that has passed: 2026-03-14T12:00Z", instantOption)
+    .addOption(
+      new Option("--position <id>", "Begin behind the row with this id, for an outbox; 0: all rows").conflicts("to"),
     )
+    .option("--json", "Print the source as JSON")
+    .action(async (name: string, options: RewindOptions, command: Command) => {
+      if (options.to === undefined && options.position === undefined) command.error("error: specify --to or --position")
+      await rewind(name, options)
+    })
 }
 
 interface RewindOptions extends ClientOptions {
   readonly to?: string
+  readonly position?: string
 }
 
 interface DeadLetterOptions extends ClientOptions {

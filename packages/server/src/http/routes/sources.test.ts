@@ -135,6 +135,13 @@ test("a source is rewound to a time that has passed", async () => {
     body: { errors: [{ message: `\`to\` [${future}] is in the future.` }] },
   })
   expect((await post(of(paths.rewindSource), { to: "yesterday" })).status).toBe(400)
+  expect(await post(of(paths.rewindSource), { position: "0" })).toMatchObject({
+    status: 400,
+    body: { errors: [{ message: expect.stringContaining("takes no position; name a time") }] },
+  })
+  for (const body of [{}, { to: new Date(toMs).toISOString(), position: "0" }]) {
+    expect((await post(of(paths.rewindSource), body)).status).toBe(400)
+  }
 })
 
 test("dead letters are paged both ways, each with its record as text or as base64", async () => {

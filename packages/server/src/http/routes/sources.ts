@@ -12,7 +12,7 @@ import {
 } from "@sluice/api/schemas"
 import { invalidRequest, notFound } from "../../model/problem.ts"
 import { uuidPage } from "../../paging/uuid-page.ts"
-import { SourceNotSteered } from "../../sources/source-control.ts"
+import { SourceNotSteered, type RewindPlace } from "../../sources/source-control.ts"
 import type { HttpDeps, HttpServer } from "../deps.ts"
 import { presentData, presentList, presentPage } from "../present/bodies.ts"
 import { presentDiscarded, presentRepeated, presentSource, presentSourceDeadLetter } from "../present/sources.ts"
@@ -50,19 +50,36 @@ export function sourceRoutes(server: HttpServer, deps: SourceRouteDeps): void {
     async ({ params: { name } }) => presentData(presentSource(known(name, await sourceControl.resume(name)))),
   )
 
-  /** POST /sluice/v1/sources/:name/rewind: begins again at a time; a paused one when it is resumed. */
+  /** POST /sluice/v1/sources/:name/rewind: begins again at a time or a position; a paused one when it is resumed. */
   server.post(
     paths.rewindSource,
-    bearerRoute("Rewind a source to a time", SourceBody, { params: SourceParams, body: RewindSourceBody }),
-    async ({ params: { name }, body: { to } }) => {
-      const atMs = Date.parse(to)
-      if (atMs > clock.nowMs()) throw invalidRequest(`\`to\` [${to}] is in the future.`, { to: [to] })
-      const source = await steered(sourceControl.rewind(name, atMs), { to: [to] })
+    bearerRoute("Rewind a source to a time or a position", SourceBody, {
+      params: SourceParams,
+      body: RewindSourceBody,
+    }),
+    async ({ params: { name }, body }) => {
+      const source = await steered(sourceControl.rewind(name, rewindPlace(body, clock.nowMs())), valuesOf(body))
       return presentData(presentSource(known(name, source)))
     },
   )
 
   deadLetterRoutes(server, deps)
+}
+
+/** The place that a body names. Throws a `Problem` unless it is one, and has passed. */
+function rewindPlace(body: RewindSourceBody, nowMs: number): RewindPlace {
+  const { to, position } = body
+  if (to !== undefined && position === undefined) {
+    const atMs = Date.parse(to)
+    if (atMs > nowMs) throw invalidRequest(`\`to\` [${to}] is in the future.`, { to: [to] })
+    return { atMs }
+  }
+  if (position !== undefined && to === undefined) return { position }
+  throw invalidRequest("Give either `to` or `position`.", valuesOf(body))
+}
+
+function valuesOf(body: RewindSourceBody): Readonly<Record<string, readonly string[]>> {
+  return Object.fromEntries(Object.entries(body).map(([name, value]) => [name, [value]]))
 }
 
 function deadLetterRoutes(server: HttpServer, { sourceControl, pageTokens }: SourceRouteDeps): void {

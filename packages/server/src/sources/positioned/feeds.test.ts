@@ -5,10 +5,10 @@ import type { AddressInfo } from "node:net"
 import pg from "pg"
 import { expect, test } from "vitest"
 import { WebSocketServer } from "ws"
-import { paths } from "@sluice/api/paths"
+import { pathOf, paths } from "@sluice/api/paths"
 import type { TestServer } from "../../../../../test/support/test-server.testing.ts"
 import { createTestDatabase } from "../../store/cluster/connection/postgres.testing.ts"
-import { startServerWith } from "../server-with-sources.testing.ts"
+import { sourceState, startServerWith } from "../server-with-sources.testing.ts"
 import { startFeed } from "./reading.testing.ts"
 
 const mapping = '{ "uri": "birds:" & id, "text": words, "author": { "username": by }, "cursor": id }'
@@ -53,7 +53,7 @@ test("messages of a WebSocket become posts", async () => {
   await expect.poll(() => storedTexts(server), { timeout: 20_000 }).toEqual(herons(1, 2, 3))
 })
 
-test("rows of an outbox become posts, and are deleted once these are stored", async () => {
+test("rows of an outbox become posts and are deleted once these are stored, and an operator rewinds it to an id", async () => {
   await using database = await createTestDatabase()
   const client = new pg.Client(database.url)
   await client.connect()
@@ -77,6 +77,26 @@ test("rows of an outbox become posts, and are deleted once these are stored", as
     await write(4)
     await expect.poll(() => storedTexts(server), { timeout: 20_000 }).toEqual(herons(1, 2, 3, 4))
     const rows = async (): Promise<number | null> => (await client.query("SELECT FROM outbox")).rowCount
+    await expect.poll(rows, { timeout: 20_000 }).toBe(0)
+    await client.query("TRUNCATE outbox RESTART IDENTITY")
+    await write(5)
+    await expect
+      .poll(async () => (await sourceState(server, "own"))["last_error"], { timeout: 20_000 })
+      .toMatchObject({
+        message: expect.stringContaining("numbered anew"),
+        advice: expect.stringContaining("--position 0"),
+      })
+    const token = await server.running.apps.createToken("operator")
+    const rewind = (body: object) => server.send("POST", pathOf(paths.rewindSource, { name: "own" }), body, token)
+    const [word, time] = [await rewind({ position: "first" }), await rewind({ to: new Date(0).toISOString() })]
+    expect(word).toMatchObject({
+      status: 400,
+      body: { errors: [{ message: expect.stringContaining("whole numbers") }] },
+    })
+    expect(time).toMatchObject({ status: 400, body: { errors: [{ message: expect.stringContaining("by time") }] } })
+    expect(await rows()).toBe(1)
+    expect(await rewind({ position: "0" })).toMatchObject({ status: 200, body: { data: { position: "0" } } })
+    await expect.poll(() => storedTexts(server), { timeout: 60_000 }).toEqual(herons(1, 2, 3, 4, 5))
     await expect.poll(rows, { timeout: 20_000 }).toBe(0)
   } finally {
     await client.end()

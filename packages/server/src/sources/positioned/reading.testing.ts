@@ -23,11 +23,18 @@ export interface DrivenReader extends AsyncDisposable {
   readonly begun: (string | undefined)[]
 }
 
-/** Drives a reader. `taken` is waited for with each line; `position` is where it begins. */
-export function driven(
-  reader: RecordReader,
-  { position, taken }: { readonly position?: string; readonly taken?: (line: TakenLine) => Promise<unknown> } = {},
-): DrivenReader {
+/** How a reader is driven. */
+interface Driving {
+  /** The position from which it reads. */
+  readonly position?: string
+  /** Waited for with each line. */
+  readonly taken?: (line: TakenLine) => Promise<unknown>
+  /** The position that the store says; absent: that of the last line. */
+  readonly durable?: string
+}
+
+/** Drives a reader. */
+export function driven(reader: RecordReader, { position, taken, durable }: Driving = {}): DrivenReader {
   const controller = new AbortController()
   const state = { lines: [] as TakenLine[], failures: [] as string[], connected: [] as string[] }
   const gaps: SourceGap[] = []
@@ -43,7 +50,7 @@ export function driven(
     },
     gap: (gap: SourceGap) => Promise.resolve(void gaps.push(gap)),
     notice: () => undefined,
-    durable: () => Promise.resolve(reached),
+    durable: () => Promise.resolve(durable ?? reached),
   }
   const run = async (): Promise<void> => {
     while (!controller.signal.aborted) {

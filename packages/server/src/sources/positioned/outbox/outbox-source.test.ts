@@ -42,6 +42,7 @@ interface Reading {
   readonly position?: string
   readonly env?: Record<string, string>
   readonly taken?: (line: TakenLine) => Promise<unknown>
+  readonly durable?: string
 }
 
 async function reading(members: SourceMembers = {}, { env = {}, ...driving }: Reading = {}): Promise<DrivenReader> {
@@ -157,6 +158,75 @@ test("rows are deleted once they are stored, if the settings say so, and not bef
   await expect.poll(countOf, { timeout: 10_000 }).toBe(0)
   expect(idsOf(run)).toEqual(upTo(2_501))
 }, 30_000)
+
+const tableIds = async (): Promise<number[]> =>
+  (await client.query<{ id: string }>("SELECT id FROM outbox ORDER BY id")).rows.map(({ id }) => Number(id))
+
+test("rows that an earlier reading stored and did not delete are deleted by the next one", async () => {
+  await insert(5)
+  const run = await reading({ deleteRows: true }, { position: "3" })
+  await expect.poll(tableIds).toEqual([])
+  expect(idsOf(run)).toEqual([4, 5])
+  expect(run.failures).toEqual([])
+})
+
+test("rows of a table that was numbered anew are neither skipped in silence nor deleted unread", async () => {
+  await insert(10)
+  const run = await reading({ deleteRows: true })
+  await expect.poll(tableIds).toEqual([])
+  await client.query("TRUNCATE outbox RESTART IDENTITY")
+  await insert(3)
+  await expect.poll(() => run.failures.length).toBeGreaterThan(1)
+  expect(run.failures[0]).toBe(
+    'The ids of "outbox" have come to 3, and the source has stored them up to 10: they were numbered anew, or it is another table. Nothing is read or deleted. (Rewind the source, to 0 for all rows that are there: sluice sources rewind NAME --position 0.; 0)',
+  )
+  expect(await tableIds()).toEqual([1, 2, 3])
+  expect(idsOf(run)).toEqual(upTo(10))
+  const rewound = await reading({ deleteRows: true }, { position: "0" })
+  await expect.poll(tableIds).toEqual([])
+  expect(idsOf(rewound)).toEqual([1, 2, 3])
+})
+
+test("a table that was numbered anew is refused when a reading begins, before it has a row", async () => {
+  const run = await reading({}, { position: "10000" })
+  await expect.poll(() => run.failures[0]).toContain("have come to 0, and the source has stored them up to 10000")
+  await client.query("SELECT setval('outbox_id_seq', 10000)")
+  await insert()
+  await expect.poll(() => idsOf(run)).toEqual([10_001])
+})
+
+test("where the sequence may not be read, the rows tell that they were numbered anew", async () => {
+  await client.query(`DROP ROLE IF EXISTS sluice_rows; CREATE ROLE sluice_rows LOGIN PASSWORD 'pw';
+    GRANT SELECT, DELETE ON outbox TO sluice_rows`)
+  const byRows = { username: "sluice_rows", passwordVariable: "PW", deleteRows: true }
+  const run = await reading(byRows, { env: { PW: "pw" }, position: "10" })
+  await expect.poll(() => run.connected.length).toBe(1)
+  await insert(3)
+  await expect.poll(() => run.failures[0]).toContain("have come to 3")
+  expect(run.failures[0]).toContain('GRANT SELECT ON SEQUENCE outbox_id_seq TO "sluice_rows"')
+  expect(await tableIds()).toEqual([1, 2, 3])
+  await client.query("GRANT SELECT ON SEQUENCE outbox_id_seq TO sluice_rows; SELECT setval('outbox_id_seq', 10)")
+  await insert()
+  await expect.poll(tableIds).toEqual([])
+  expect(idsOf(run)).toEqual([11])
+  await run[Symbol.asyncDispose]()
+  await client.query("DROP OWNED BY sluice_rows; DROP ROLE sluice_rows")
+})
+
+test("a position that an operator has moved ahead deletes no row that was not read", async () => {
+  const holder = await connected()
+  await insert(2)
+  await holder.query("BEGIN")
+  await holder.query("SELECT nextval('outbox_id_seq')")
+  await insert()
+  const run = await reading({ deleteRows: true }, { durable: "1000" })
+  await expect.poll(tableIds).toEqual([4])
+  await systemClock.sleep(1_500)
+  expect(await tableIds()).toEqual([4])
+  await holder.query("ROLLBACK")
+  await expect.poll(tableIds).toEqual([])
+  expect(idsOf(run)).toEqual([1, 2, 4])
+})
 
 test("a connection that is lost is a failure, and reading goes on behind the last row", async () => {
   await insert(3)

@@ -8,6 +8,9 @@
  *
  * A notification is a hint, which is lost while the connection is: the table alone says which rows there are. The position is the id
  * of a row. Rows are deleted only when the store says that they are stored.
+ *
+ * Ids that have not come to the position belong to rows that were numbered anew, as by `TRUNCATE … RESTART IDENTITY`, or to
+ * another table: then nothing is read and nothing is deleted until the operator rewinds the source.
  */
 import type { Clock } from "../../../runtime/clock.ts"
 import { placeOf } from "../../../runtime/database-url.ts"
@@ -62,12 +65,17 @@ export function createOutboxReader(settings: OutboxSettings, deps: OutboxDeps): 
   }
 }
 
+/** True for a position: the id of a row. */
+export function isRowId(position: string): boolean {
+  return /^-?\d{1,19}$/.test(position) && BigInt.asIntN(64, BigInt(position)) === BigInt(position)
+}
+
 function idOf(position: string | undefined): bigint {
   if (position === undefined) return 0n
-  if (/^-?\d{1,19}$/.test(position)) return BigInt(position)
+  if (isRowId(position)) return BigInt(position)
   throw new AdvisedError(
     `The position ${JSON.stringify(position)} of the source is no id of a row.`,
-    "Rewind the source to the id of a row, such as 0 for all of them.",
+    "Rewind the source to the id of a row, or to 0 for all of them: sluice sources rewind NAME --position 0.",
   )
 }
 
@@ -87,6 +95,7 @@ class OutboxReading {
   readonly #rows: SettledReader<EnvelopeRow>
   #last: bigint
   #deletedAtMs = -deleteMs
+  /** Rows up to it were deleted. Undefined at first: rows that were stored by an earlier reading may still be there. */
   #deletedTo: bigint | undefined
 
   constructor(parts: Parts, begin: bigint) {
@@ -96,10 +105,12 @@ class OutboxReading {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { settings, hints, flow, bytesMax } = this.#parts
+    const { settings, table, hints, flow, bytesMax } = this.#parts
     while (!signal.aborted) {
       const hint = hints.next
       const { rows, isWaiting } = await this.#rows.next(this.#last)
+      // Otherwise there are rows behind the last one.
+      if (rows.length === 0 && !isWaiting) await table.refuseBehind(this.#last)
       for (const row of rows) {
         if (signal.aborted) return
         await flow.take(itemOf(row, bytesMax))
@@ -123,10 +134,13 @@ class OutboxReading {
     if (!this.#isDeleting || nowMs - this.#deletedAtMs < deleteMs) return false
     const durable = await sink.durable()
     this.#deletedAtMs = nowMs
-    if (durable === undefined || idOf(durable) === this.#deletedTo) return false
-    const isMore = await table.deleteUpTo(idOf(durable))
+    if (durable === undefined) return false
+    // The position is beyond what was read when the operator has just moved it.
+    const stored = idOf(durable) < this.#last ? idOf(durable) : this.#last
+    if (stored === this.#deletedTo) return false
+    const isMore = await table.deleteRows(this.#deletedTo, stored)
     if (isMore) this.#deletedAtMs -= deleteMs
-    else this.#deletedTo = idOf(durable)
+    else this.#deletedTo = stored
     return isMore
   }
 }

@@ -38,6 +38,8 @@ export class ConnectedTable implements OutboxTable<EnvelopeRow>, AsyncDisposable
   readonly #bytesMax: number
   /** The table and the sequences of its ids, by number. */
   #locked: readonly string[] = []
+  /** The names of these sequences in SQL, and whether all of them may be read. */
+  #sequences: { readonly names: readonly string[]; readonly areReadable: boolean } = { names: [], areReadable: false }
 
   private constructor(client: pg.Client, settings: OutboxSettings, bytesMax: number) {
     this.#client = client
@@ -104,13 +106,40 @@ export class ConnectedTable implements OutboxTable<EnvelopeRow>, AsyncDisposable
     return new Set(rows.map(({ writer }) => writer))
   }
 
-  /** Deletes rows up to an id, some at a time. Resolves to whether there may be more of them. */
-  async deleteUpTo(last: bigint): Promise<boolean> {
+  /**
+   * Throws an `AdvisedError` when the ids of the table have not come to the position: then rows were numbered anew, and
+   * those up to the position may never have been read. Where the sequence may not be read, the rows alone tell.
+   */
+  async refuseBehind(position: bigint): Promise<void> {
+    const { table, id } = this.#names
+    const { names, areReadable } = this.#sequences
+    const ends = [
+      `SELECT max(${id}) AS id FROM ${table}`,
+      ...(areReadable ? names : []).map(
+        (name) => `SELECT CASE WHEN is_called THEN last_value ELSE last_value - 1 END FROM ${name}`,
+      ),
+    ]
+    const [end] = await this.#query<{ id: string | null }>(
+      `SELECT max(ends.id)::text AS id FROM (${ends.join(" UNION ALL ")}) AS ends`,
+    )
+    // A table without rows tells nothing.
+    if (typeof end?.id !== "string" || BigInt(end.id) >= position) return
+    const user = this.#client.escapeIdentifier(this.#client.user ?? "sluice")
+    const unless = `Or, if only rows were removed: GRANT SELECT ON SEQUENCE ${names.join(", ")} TO ${user};`
+    throw new AdvisedError(
+      `The ids of ${table} have come to ${end.id}, and the source has stored them up to ${position}: they were numbered anew, or it is another table. Nothing is read or deleted.`,
+      `Rewind the source, to 0 for all rows that are there: sluice sources rewind NAME --position 0.${areReadable ? "" : ` ${unless}`}`,
+    )
+  }
+
+  /** Deletes rows behind an id, if there is one, up to another, some at a time. Resolves to whether there may be more. */
+  async deleteRows(after: bigint | undefined, last: bigint): Promise<boolean> {
     const { table, id } = this.#names
     const { rowCount } = await this.#client
       .query(
-        `DELETE FROM ${table} WHERE ${id} IN (SELECT ${id} FROM ${table} WHERE ${id} <= $1 ORDER BY ${id} LIMIT $2)`,
-        [String(last), deletedMax],
+        `DELETE FROM ${table} WHERE ${id} IN (
+           SELECT ${id} FROM ${table} WHERE ($1::bigint IS NULL OR ${id} > $1) AND ${id} <= $2 ORDER BY ${id} LIMIT $3)`,
+        [after === undefined ? null : String(after), String(last), deletedMax],
       )
       .catch((error: unknown) => {
         throw this.#advised(error)
@@ -137,10 +166,7 @@ export class ConnectedTable implements OutboxTable<EnvelopeRow>, AsyncDisposable
     }
     // Tells what is missing by an error of its own.
     await this.#query(`SELECT ${this.#names.id}, ${this.#names.envelope} FROM ${table} LIMIT 0`)
-    const sequences = await this.#query<{ table: string; sequence: string; step: string; cache: string; name: string }>(
-      sequencesSql,
-      [table, this.#settings.idColumn],
-    )
+    const sequences = await this.#query<SequenceRow>(sequencesSql, [table, this.#settings.idColumn])
     const [first] = sequences
     if (first === undefined) {
       throw new AdvisedError(
@@ -155,6 +181,10 @@ export class ConnectedTable implements OutboxTable<EnvelopeRow>, AsyncDisposable
       throw new AdvisedError(`The sequence ${name} hands out several ids at a time.`, advice)
     }
     this.#locked = [first.table, ...sequences.map(({ sequence }) => sequence)]
+    this.#sequences = {
+      names: sequences.map(({ name }) => name),
+      areReadable: sequences.every(({ isReadable }) => isReadable),
+    }
     const { channel } = this.#settings
     if (channel !== undefined) await this.#query(`LISTEN ${this.#client.escapeIdentifier(channel)}`)
   }
@@ -203,12 +233,22 @@ function grantAdvice(user: string, rights: string, parts: readonly string[], tab
   return `${schema}GRANT ${rights} ON ${table} TO ${user};`
 }
 
+/** A sequence, and the table of its column. */
+interface SequenceRow {
+  readonly table: string
+  readonly sequence: string
+  readonly step: string
+  readonly cache: string
+  readonly name: string
+  readonly isReadable: boolean
+}
+
 /** The sequences from which a column takes its values: by its default, as `serial`, or as an identity. */
 const sequencesSql = `
   WITH id AS (
     SELECT attrelid, attnum FROM pg_attribute WHERE attrelid = $1::regclass AND attname = $2 AND NOT attisdropped)
   SELECT DISTINCT id.attrelid::text AS "table", seqrelid::text AS sequence, seqincrement::text AS step,
-    seqcache::text AS cache, seqrelid::regclass::text AS name
+    seqcache::text AS cache, seqrelid::regclass::text AS name, has_sequence_privilege(seqrelid, 'SELECT') AS "isReadable"
   FROM id
   LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
   JOIN pg_depend ON
