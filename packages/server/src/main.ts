@@ -167,7 +167,7 @@ async function start(
     streamConnections,
     ruleTestQueue,
     intake,
-    ...sourceViews({ ...base, sources, intake }, ruleOptions),
+    ...sourceViews({ ...base, sources, intake, postBytesMax: config.postBytesMax }, ruleOptions),
     ...shared,
     metrics,
     connections,

@@ -34,6 +34,8 @@ export interface Conversion {
   readonly users: readonly UserId[]
   /** Names of those of `posts` whose whole posts the record needs: a repost includes its original. */
   readonly originals?: readonly string[] | undefined
+  /** The record as the source had it, where the line is another form of it: a dead letter keeps it. */
+  readonly record?: string | undefined
   finish(known: KnownNames): Converted
 }
 

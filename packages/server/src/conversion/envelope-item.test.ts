@@ -30,6 +30,16 @@ describe("an envelope", () => {
     expect(textOf(line)).toBe(envelope)
   })
 
+  test("as text is the record that a dead letter keeps, whatever is wrong with it", () => {
+    for (const text of [envelope, '{"data": 1}', "not json"]) {
+      expect(converter.begin(JSON.stringify({ envelope: text, cursor: "a" }))).toMatchObject({
+        record: text,
+        position: "a",
+      })
+    }
+    expect(converter.begin(envelope).record).toBeUndefined()
+  })
+
   test("is one line, also when its text is several", () => {
     expect(textOf(JSON.stringify({ envelope: '{\n"data":\r\n{"id":"7","text":""}}' }))).not.toMatch(/[\r\n]/)
   })

@@ -31,7 +31,7 @@ export function envelopeItemConverter(): Converter {
       unlessRejected({}, () => {
         const item = parsedRecord(line)
         if (!("envelope" in item)) return envelopeConversion(item, line, {})
-        const place = itemPlace(item)
+        const place = { ...itemPlace(item), ...(typeof item.envelope === "string" && { record: item.envelope }) }
         return unlessRejected(place, () => wrappedConversion(item, line, place))
       }),
     idOf: () => undefined,

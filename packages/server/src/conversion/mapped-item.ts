@@ -38,6 +38,7 @@ import {
   wholeOf,
   type Members,
   type Place,
+  type RejectionTitle,
 } from "./records.ts"
 import { pointsOf, postText } from "./text-offsets.ts"
 
@@ -54,6 +55,17 @@ export function mappedItemConverter(numbers: InstanceNumbers = new Map()): Conve
   }
 }
 
+/** Why the line of an item cannot become a post; undefined when it can. */
+export function mappedItemFault(line: string): { readonly title: RejectionTitle; readonly detail: string } | undefined {
+  try {
+    itemConversion(parsedRecord(line), new Map(), {})
+    return undefined
+  } catch (error) {
+    if (!(error instanceof RejectedRecord)) throw error
+    return { title: error.title, detail: error.message }
+  }
+}
+
 /** The position that an item names by its `cursor`, a text or a whole number. */
 export function itemPlace(item: Members): Place {
   return { position: filledOf(item.cursor) ?? wholeOf(item.cursor)?.toString() }
@@ -67,8 +79,8 @@ interface ItemReference {
   readonly isOwn: boolean
 }
 
-/** Longest `uri`, in UTF-16 units. Ours. */
-const uriCharactersMax = 2_048
+/** Longest `uri`, in UTF-16 units. Ours: no name of a post is longer. */
+const uriCharactersMax = 2_000
 
 function referenceOf(value: unknown, name: string, numbers: InstanceNumbers): ItemReference {
   if (typeof value === "string" && isId(value)) {

@@ -94,8 +94,8 @@ export function distinct<Text extends string>(texts: readonly (Text | undefined)
 /** Texts that are compared with each other; more are put in a set. */
 const comparedMax = 16
 
-/** The place of a record in its source. */
-export type Place = Pick<Conversion, "position" | "atMs">
+/** The place of a record in its source, and its form there. */
+export type Place = Pick<Conversion, "position" | "atMs" | "record">
 
 /** A conversion whose result does not depend on what is known. */
 export function settled(converted: Converted, place: Place = {}): Conversion {

@@ -26,6 +26,8 @@ interface TestRecord {
   readonly text?: string
   readonly position?: string
   readonly isOld?: boolean
+  /** The record as the source had it. */
+  readonly record?: string
 }
 
 /** Converts records of the tests. Says in the text of a post by which id and name it knows the post before and the user. */
@@ -33,9 +35,10 @@ const converter: Converter = {
   idOf: () => undefined,
   isReadAgain: (position, begun) => Number(position) < Number(begun),
   begin(line) {
-    const { kind = "post", name = "", id, text = "", position, isOld = false } = JSON.parse(line) as TestRecord
+    const { kind = "post", name = "", id, text = "", position, isOld = false, record } = JSON.parse(line) as TestRecord
     return {
       position,
+      record,
       posts: [name, "before"],
       users: [user],
       finish(known): Converted {
@@ -150,6 +153,17 @@ test("a dead letter keeps the record as the source had it, where the line is ano
     expect(letter).toMatchObject({ title: "Invalid Record", detail: "At 7." })
     expect(Buffer.from(letter?.record ?? []).toString()).toBe("é".repeat(32_768))
     expect(await store.sources()).toMatchObject([{ position: "p1" }])
+  })
+})
+
+test("a dead letter of a post that ingest refuses keeps the record as the source had it", async () => {
+  await withStore(async (store) => {
+    const { driver } = await store.beginSource("sky")
+    const { accept } = await accepting(store, driver)
+    await accept({ name: "a", id: "1e3", record: "as it came" }, { name: "a\0", id: "12", record: "as it came" })
+    const letters = await store.sourceDeadLetters({ direction: "older", limit: 9 })
+    expect(letters.map(({ title }) => title).toSorted()).toEqual(["Invalid Name", "Invalid Post"])
+    for (const { record } of letters) expect(Buffer.from(record).toString()).toBe("as it came")
   })
 })
 

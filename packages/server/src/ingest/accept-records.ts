@@ -70,6 +70,9 @@ export interface RecordAcceptorDeps extends Pick<BatchDeps, "ruleMatchCounts"> {
 /** A record that is begun, or why it cannot be. */
 type Begun = { readonly line: Line } & ({ readonly conversion: Conversion } | { readonly rejected: Rejected })
 
+/** A line, with the record as the source had it where the line is another form of it. */
+type RecordLine = Line & { readonly record?: string }
+
 type Rejected = Extract<Converted, { readonly kind: "rejected" }>
 
 /** Accepts the records of one source, chunk by chunk. One call at a time. */
@@ -218,7 +221,11 @@ export class RecordAcceptor {
     }
     const { conversion } = begun
     const converted = isStorablePosition(conversion.position) ? conversion.finish(known) : invalidPosition
-    this.#takeConverted(line, converted, known)
+    this.#takeConverted(
+      conversion.record === undefined ? line : { ...line, record: conversion.record },
+      converted,
+      known,
+    )
     if (converted === invalidPosition || this.#deps.source.keepsPosition === true) return
     const { position, atMs } = conversion
     const { position: begunAt } = this.#deps.source
@@ -226,7 +233,7 @@ export class RecordAcceptor {
     this.#batches.moveTo(stays ? undefined : position, atMs)
   }
 
-  #takeConverted(line: Line, converted: Converted, known: KnownNames): void {
+  #takeConverted(line: RecordLine, converted: Converted, known: KnownNames): void {
     switch (converted.kind) {
       case "post":
         this.#takePost(line, converted, known)
@@ -252,7 +259,7 @@ export class RecordAcceptor {
     }
   }
 
-  #takePost(line: Line, converted: ConvertedPost, known: KnownNames): void {
+  #takePost(line: RecordLine, converted: ConvertedPost, known: KnownNames): void {
     const { rules, clock, snowflakes } = this.#deps
     const { name, isOld } = converted
     if (name !== undefined && !isStorable(name)) {
@@ -294,7 +301,7 @@ export class RecordAcceptor {
     }
   }
 
-  #reject(line: Line, { title, detail, record }: Rejected): void {
+  #reject(line: RecordLine, { title, detail, record = line.record }: Rejected): void {
     const { clock, source } = this.#deps
     const atMs = clock.nowMs()
     this.#batches.reject(line.number, title, detail)

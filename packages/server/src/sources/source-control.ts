@@ -45,6 +45,8 @@ export interface SourceControlDeps {
   readonly store: SourceReads & Pick<SourceWrites, "pauseSource" | "rewindSource" | "deleteSourceDeadLetters">
   readonly leases: Pick<Leases, "has">
   readonly intake: Pick<Intake, "openSource">
+  /** Most bytes of a record, as ingest takes them. */
+  readonly postBytesMax: number
 }
 
 /** The control of sources. Functions that take a name return `undefined` when no source has it. */
@@ -168,19 +170,21 @@ function shownPosition(position: string): string {
 }
 
 async function repeatLetters(
-  { name, type, converter }: ConfiguredSource,
+  source: ConfiguredSource,
   ids: readonly string[],
-  { store, intake }: SourceControlDeps,
+  { store, intake, postBytesMax }: SourceControlDeps,
 ): Promise<RepeatedLetters> {
+  const { name, type, converter } = source
   if (converter === undefined) {
     throw new SourceNotSteered(`The dead letters of the source ${name} are with its broker: its type is ${type}.`)
   }
   const found = await lettersOf(store, name, new Set(ids))
   const letters = found.filter(({ record }) => record.length < sourceDeadLetterRecordBytesMax)
-  const driver = (await store.sources()).find((source) => source.name === name)?.driver
+  const records = letters.length === 0 ? [] : await recordsOf(source, letters, postBytesMax)
+  const driver = (await store.sources()).find((stored) => stored.name === name)?.driver
   if (letters.length === 0 || driver === undefined) return { repeated: 0, rejected: 0 }
   const body = intake.openSource({ source: { name, driver, keepsPosition: true }, converter }, () => undefined)
-  for (const { record } of letters) {
+  for (const record of records) {
     const line = lineOf(record)
     if (line !== undefined) await body.write(line)
   }
@@ -193,6 +197,22 @@ async function repeatLetters(
     letters.map(({ id }) => id),
   )
   return { repeated: letters.length, rejected: rejectedCount }
+}
+
+/** The records of dead letters as their source gives them to its converter: items of a feed are mapped again. */
+async function recordsOf(
+  { createMapper }: Pick<ConfiguredSource, "createMapper">,
+  letters: readonly SourceDeadLetter[],
+  postBytesMax: number,
+): Promise<readonly Uint8Array[]> {
+  const items = letters.map(({ record }) => ({ bytes: record }))
+  if (createMapper === undefined) return items.map(({ bytes }) => bytes)
+  await using mapper = createMapper(postBytesMax)
+  const lines: Uint8Array[] = []
+  for (let at = 0; at < items.length; at += lettersAtOnce) {
+    for (const { line } of await mapper.map(items.slice(at, at + lettersAtOnce))) lines.push(Buffer.from(line))
+  }
+  return lines
 }
 
 async function lettersOf(

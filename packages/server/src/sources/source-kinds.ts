@@ -7,6 +7,7 @@ import { nearest } from "@sluice/rules/near-miss"
 import type { ConverterSettings } from "../conversion/converters.ts"
 import type { Intake } from "../ingest/intake.ts"
 import type { OutboundPosture } from "../runtime/outbound/outbound-address.ts"
+import type { ItemMapper } from "./mapping/item-mapper.ts"
 import { createPositionedSource, type PositionedSourceDeps, type RecordReader } from "./positioned/positioned-source.ts"
 import { pausable } from "./pausable-source.ts"
 import { SettingsReader, type Environment, type SourceMembers } from "./settings.ts"
@@ -38,6 +39,8 @@ export interface CheckedSource {
   readonly positionAt?: (atMs: number) => string
   /** True for a text that an operator may set as the position; absent when operators know none. */
   readonly isPosition?: (text: string) => boolean
+  /** Makes the mapper of items that are kept as dead letters. Absent for a source whose records are lines as they are. */
+  readonly createMapper?: (postBytesMax: number) => ItemMapper
   /** Makes a reader of its own, to try the source. Absent for a source whose messages are acknowledged. */
   readonly createReader?: (deps: ReaderDeps) => RecordReader | Promise<RecordReader>
   /** Throws an error whose message continues "The source NAME". */
@@ -115,9 +118,13 @@ async function ofItems(
   { mapping }: { readonly mapping: string | undefined },
   createReader: (deps: ReaderDeps) => RecordReader,
 ): Promise<CheckedSource> {
-  const { checkMapping } = await import("./positioned/feed-mapper.ts")
+  const { checkMapping, feedMapper } = await import("./positioned/feed-mapper.ts")
   await checkMapping(mapping)
-  return { ...positioned({ type: mapping === undefined ? "envelopes" : "mapped" }, createReader), mapping }
+  return {
+    ...positioned({ type: mapping === undefined ? "envelopes" : "mapped" }, createReader),
+    mapping,
+    createMapper: (postBytesMax) => feedMapper(mapping, postBytesMax),
+  }
 }
 
 /** A source of acknowledged messages, which can be paused. */

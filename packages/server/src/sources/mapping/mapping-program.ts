@@ -49,8 +49,18 @@ export interface MappingBounds {
   readonly lineBytesMax: number
 }
 
-/** Compiles a mapping. Throws `InvalidMapping`. */
-export async function compileMapping(text: string, bounds: MappingBounds): Promise<MappingProgram> {
+/** Says why a line cannot become a post; undefined when it can. */
+type CheckLine = (line: string) => ItemFault | undefined
+
+/**
+ * Compiles a mapping. Throws `InvalidMapping`. A line in which `check` finds a fault becomes that of its item with the
+ * fault, so that a dead letter keeps the item as it came.
+ */
+export async function compileMapping(
+  text: string,
+  bounds: MappingBounds,
+  check: CheckLine = () => undefined,
+): Promise<MappingProgram> {
   const { default: jsonata } = await import("jsonata")
   const limits = { timeout: attemptMsMin, stack: depthMax, sequence: sequenceMax }
   let expression: Expression
@@ -88,10 +98,16 @@ export async function compileMapping(text: string, bounds: MappingBounds): Promi
       }
     }
   }
+  const checked = (item: SourceItem, mapped: MappedLine): MappedLine => {
+    const fault = check(mapped.line)
+    if (fault === undefined) return mapped
+    const { cursor } = mapped
+    return { line: faultLine({ ...item, cursor, fault }, bounds.lineBytesMax), cursor }
+  }
   return {
     async map(item) {
       try {
-        return await mapItem(item, bounds, evaluate)
+        return checked(item, await mapItem(item, bounds, evaluate))
       } catch (error) {
         const fault = error instanceof MappingFault ? error.fault : failureOf(error, text)
         return { line: faultLine({ ...item, fault }, bounds.lineBytesMax), cursor: item.cursor }

@@ -2,6 +2,7 @@
  * The thread in which a mapping runs: it sees items, its expression, and nothing else of the server, not even the
  * environment. Its progress stands in shared memory, which tells the other side which item keeps it from answering.
  */
+import { mappedItemFault } from "../../conversion/mapped-item.ts"
 import { servePort } from "../../runtime/port-calls.ts"
 import { serveThread, startThread, type Thread } from "../../runtime/thread.ts"
 import { compileMapping, type MappingBounds } from "./mapping-program.ts"
@@ -29,7 +30,7 @@ export function startMappingThread(settings: MappingThreadSettings): Promise<Thr
 }
 
 serveThread(import.meta.url, async ({ expression, progress, ...bounds }: MappingThreadSettings, port) => {
-  const program = await compileMapping(expression, bounds)
+  const program = await compileMapping(expression, bounds, mappedItemFault)
   const current = new Int32Array(progress)
   servePort<MappingFunctions>(port, {
     async map(items: readonly SourceItem[]) {

@@ -5,11 +5,12 @@
  *     {"id":…,"text":…,"cursor":"42"}                           a mapped item
  *     {"envelope":"{\"data\":…}","cursor":"42"}                 an item that is an envelope already
  *     {"skipped":true,"cursor":"42"}                            an item that the mapping passes over
- *     {"error":{"title","detail"},"record":"…","cursor":"42"}   an item that cannot be read, with its beginning
+ *     {"error":{"title","detail"},"record":"…","cursor":"42"}   an item that is no post, with its beginning
  *
  * The last two are read by `conversion/failed-item.ts`.
  */
 import { isUtf8 } from "node:buffer"
+import type { RejectionTitle } from "../../conversion/records.ts"
 
 /** An item as it was received. */
 export interface SourceItem {
@@ -28,7 +29,7 @@ export interface SourceItem {
 /** Why an item cannot be read. */
 export interface ItemFault {
   /** One of few texts. */
-  readonly title: "Invalid Text" | "Invalid JSON" | "Line Too Long" | "Mapping Failed" | "Mapping Too Slow"
+  readonly title: "Invalid Text" | "Line Too Long" | "Mapping Failed" | "Mapping Too Slow" | RejectionTitle
   /** A sentence. */
   readonly detail: string
 }

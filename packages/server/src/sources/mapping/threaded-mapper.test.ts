@@ -21,6 +21,10 @@ const itemOf = (value: unknown): SourceItem => ({
   bytes: Buffer.from(typeof value === "string" ? value : JSON.stringify(value)),
 })
 
+/** A mapping, and the line that it makes of an item. */
+const post = '{"uri": "n:" & n, "text": ""}'
+const postOf = (n: number): unknown => ({ uri: `n:${n}`, text: "" })
+
 async function mappedInThread(expression: string, ...values: readonly unknown[]): Promise<unknown[]> {
   const lines = await mapperOf(expression).map(values.map(itemOf))
   return lines.map(({ line }) => JSON.parse(line) as unknown)
@@ -45,13 +49,26 @@ test("items are mapped in order, each with the position that it names or that it
   const items = [
     itemOf({ n: 1, words: "a", at: 7 }),
     { ...itemOf({ n: 2, words: "b" }), cursor: "x" },
-    itemOf({ n: 3 }),
+    itemOf({ n: 3, words: "c" }),
   ]
   expect(await mapper.map(items)).toEqual([
     { line: '{"uri":"a:1","text":"A","cursor":7}', cursor: "7" },
     { line: '{"uri":"a:2","text":"B","cursor":"x"}', cursor: "x" },
-    { line: '{"uri":"a:3"}', cursor: undefined },
+    { line: '{"uri":"a:3","text":"C"}', cursor: undefined },
   ])
+})
+
+test("an item of which the mapping makes no post keeps its own form, and the position that the mapping gives", async () => {
+  const mapper = mapperOf('{ "uri": "a:" & n, "text": words, "author": by, "cursor": n }')
+  const text = '{"n": 1, "words": "a", "by": "wren"}'
+  const [line, ...others] = await mapper.map([itemOf(text)])
+  expect(others).toEqual([])
+  expect(line?.cursor).toBe("1")
+  expect(JSON.parse(line?.line ?? "")).toEqual({
+    error: { title: "Invalid Record", detail: '`author` is "wren", and must be an object.' },
+    record: text,
+    cursor: "1",
+  })
 })
 
 test("numbers with more digits than a number can hold keep them all", async () => {
@@ -73,8 +90,8 @@ test("an expression that does not end is a dead letter, by whatever it loops, an
     ],
   ]
   for (const [loop, fault] of loops) {
-    const lines = await mappedInThread(`loop ? {"x": ${loop}} : {"n": n}`, { n: 1 }, { loop: true }, { n: 3 }, { n: 4 })
-    expect(lines).toEqual([{ n: 1 }, { error: expect.anything(), record: '{"loop":true}' }, { n: 3 }, { n: 4 }])
+    const lines = await mappedInThread(`loop ? {"x": ${loop}} : ${post}`, { n: 1 }, { loop: true }, { n: 3 }, { n: 4 })
+    expect(lines).toEqual([postOf(1), { error: expect.anything(), record: '{"loop":true}' }, postOf(3), postOf(4)])
     const { title, detail } = (lines[1] as { error: { title: string; detail: string } }).error
     expect(`${title}: ${detail}`).toMatch(fault)
   }
@@ -82,8 +99,8 @@ test("an expression that does not end is a dead letter, by whatever it loops, an
 
 test("an expression that takes all memory ends its thread, and nothing else", async () => {
   const grow = '$map([1..9000], function($v){ $uppercase($pad("", 200000, "ab")) & $v })'
-  const lines = await mappedInThread(`grow ? {"x": ${grow}} : {"n": n}`, { n: 1 }, { grow: true }, { n: 3 })
-  expect(lines).toEqual([{ n: 1 }, { error: expect.anything(), record: '{"grow":true}' }, { n: 3 }])
+  const lines = await mappedInThread(`grow ? {"x": ${grow}} : ${post}`, { n: 1 }, { grow: true }, { n: 3 })
+  expect(lines).toEqual([postOf(1), { error: expect.anything(), record: '{"grow":true}' }, postOf(3)])
 }, 60_000)
 
 test("results that are no small object are dead letters", async () => {
