@@ -10,7 +10,7 @@ const forgetMs = 3_600_000
 export async function forgetRuleChanges(
   deps: {
     readonly store: Pick<RuleWrites, "forgetRuleChanges">
-    /** The only reader of rule changes in this process. */
+    /** One of the readers. Another one that is behind it finds changes missing, and reads all rules anew. */
     readonly rules: Pick<RuleIndex, "seq">
     readonly clock: Clock
   },

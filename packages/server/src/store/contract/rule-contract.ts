@@ -161,5 +161,25 @@ export function ruleContract(make: MakeStore): void {
       expect(change?.seq).toBeGreaterThan(seq)
       expect(await liveRules(store)).toHaveLength(3)
     })
+
+    test("a reader that is behind the forgotten changes gets all changes after its position, or none at all", async () => {
+      await store.addRules(app, [aRule("100", "1", "cat"), aRule("100", "2", "dog")], cap)
+      await store.forgetRuleChanges((await store.allRules()).seq)
+      await reopen()
+      expect([undefined, ["1", "2"]]).toContainEqual(await addedAfter(0))
+      expect([undefined, ["2"]]).toContainEqual(await addedAfter(1))
+      expect(await addedAfter((await store.allRules()).seq)).toEqual([])
+      await store.addRules(app, [aRule("100", "3", "bird")], cap)
+      expect([undefined, ["1", "2", "3"]]).toContainEqual(await addedAfter(0))
+      expect(await addedAfter(2)).toEqual(["3"])
+      // A store that was set back: the reader is ahead of it.
+      expect(await addedAfter(9)).toBeUndefined()
+    })
+
+    /** The ids of the rules that the changes after a position add; `undefined` when some of them are forgotten. */
+    async function addedAfter(seq: number): Promise<readonly RuleId[] | undefined> {
+      const changes = await store.ruleChanges(seq, 10)
+      return changes?.flatMap((change) => (change.kind === "added" ? [change.rule.id] : []))
+    }
   })
 }

@@ -81,6 +81,7 @@ import { namedIn, progressChange } from "../ledger/progress.ts"
 import { expire, redeliverDead, redeliverMatches, type RedeliverableMatch } from "../ledger/redeliver.ts"
 import { RetryRoom } from "../ledger/retry-room.ts"
 import { addRules } from "../ledger/rule-additions.ts"
+import { unbrokenChanges } from "../ledger/rule-history.ts"
 import { afterRecheck, trimEnd, trimStep, type Recheck } from "../ledger/trim.ts"
 import { firstRememberedDay, remembersPosts } from "../ledger/usage-batch.ts"
 import { newestUsers, usersToWrite, type UserBearer, type UserRow } from "../ledger/user-changes.ts"
@@ -579,8 +580,9 @@ export class MemoryStore implements Store {
     return { rules: inTurns(newestFirst(live).toReversed()), seq: this.#state.lastRuleChange }
   }
 
-  async ruleChanges(after: number, limit: number): Promise<readonly RuleChange[]> {
-    return this.#state.ruleChanges.filter(({ seq }) => seq > after).slice(0, limit)
+  async ruleChanges(after: number, limit: number): Promise<readonly RuleChange[] | undefined> {
+    const changes = this.#state.ruleChanges.filter(({ seq }) => seq > after).slice(0, limit)
+    return unbrokenChanges(changes, { after, lastSeq: this.#state.lastRuleChange })
   }
 
   async forgetRuleChanges(upTo: number): Promise<void> {

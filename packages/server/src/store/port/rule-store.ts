@@ -45,7 +45,10 @@ export interface RuleWrites {
   setRuleTag(appId: AppId, id: RuleId, tag: string | undefined): Promise<boolean>
   /** Adds to the numbers of rules what they have matched since the last time. Deleted rules are ignored. */
   countRuleMatches(counts: readonly RuleMatches[]): Promise<void>
-  /** The rule changes up to `seq` may be deleted: this process has read them. Another one may need them for a while. */
+  /**
+   * The rule changes up to `seq` may be deleted: one reader has read them. For another one that has not, they are forgotten
+   * then: it gets `undefined` of `ruleChanges`.
+   */
   forgetRuleChanges(seq: number): Promise<void>
 }
 

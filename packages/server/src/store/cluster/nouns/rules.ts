@@ -9,6 +9,7 @@ import type { RuleReads, RuleWrites } from "../../port/rule-store.ts"
 import type { AppId, RuleId } from "../../../model/ids.ts"
 import type { RuleSelector, StoredRule } from "../../../model/rule.ts"
 import { addRules } from "../../ledger/rule-additions.ts"
+import { unbrokenChanges } from "../../ledger/rule-history.ts"
 import {
   ruleChangeColumns,
   ruleChangeOf,
@@ -82,8 +83,7 @@ export function createRuleReads(queries: Queries): RuleReads {
         limit,
       )
       const changes = rows.flatMap((row) => (row.seq === null ? [] : [ruleChangeOf(row)]))
-      const last = changes.at(-1)?.seq ?? rows[0]?.lastSeq ?? 0
-      return last === after + changes.length ? changes : undefined
+      return unbrokenChanges(changes, { after, lastSeq: rows[0]?.lastSeq ?? 0 })
     },
   }
 }
@@ -199,7 +199,7 @@ export function createRuleWrites(database: ClusterDatabase): RuleWrites {
     },
 
     /**
-     * Only those of an hour ago: each process says what it has read itself, and knows nothing of the others. For one
+     * Only those of an hour ago: each reader says what it has read itself, and knows nothing of the others. For one
      * that has not read for longer, they are forgotten.
      */
     async forgetRuleChanges(seq) {

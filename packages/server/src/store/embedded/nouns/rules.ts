@@ -5,6 +5,7 @@ import type { RuleId } from "../../../model/ids.ts"
 import type { RuleMatches, RuleSelector, StoredRule } from "../../../model/rule.ts"
 import { idEnds } from "../../id-bounds.ts"
 import { addRules } from "../../ledger/rule-additions.ts"
+import { unbrokenChanges } from "../../ledger/rule-history.ts"
 import { withinKeyset } from "../../keyset-range.ts"
 import { serverItself } from "../../readers.ts"
 import {
@@ -47,7 +48,8 @@ export function createRuleReads(db: DatabaseSync, { damaged, turns, faults }: Re
     db,
     `${select} JOIN apps ON apps.id = app_id WHERE NOT revoked AND rules.id > ? ORDER BY rules.id LIMIT ?`,
   )
-  const lastChange = prepare<{ seq: number }>(db, "SELECT coalesce(max(seq), 0) AS seq FROM rule_changes")
+  // The number stays when the newest change is forgotten.
+  const lastChange = prepare<{ seq: number }>(db, "SELECT seq FROM sqlite_sequence WHERE name = 'rule_changes'")
   const changes = prepare<RuleChangeRow & CheckedRow>(
     db,
     `SELECT ${columnsAs("rule_changes", ruleChangeColumns)}, ${damageOf("rule_changes")} AS damage
@@ -88,12 +90,15 @@ export function createRuleReads(db: DatabaseSync, { damaged, turns, faults }: Re
     },
 
     ruleChanges(after, limit) {
-      return changes.all(after, limit).map(({ damage, ...row }) => {
+      // The number first: a change that comes between the two reads is then among the changes, and does not seem forgotten.
+      const lastSeq = lastChange.get()?.seq ?? 0
+      const read = changes.all(after, limit).map(({ damage, ...row }) => {
         // It is not known which rule it was about. A start reads all rules anew.
         if (damage !== null)
           throw new StoreDamaged(`In the store ${damage} is not as it was stored. Start Sluice again.`)
         return ruleChangeOf(row)
       })
+      return unbrokenChanges(read, { after, lastSeq })
     },
   }
 }
