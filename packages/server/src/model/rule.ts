@@ -30,7 +30,10 @@ export type RuleSelector =
   | { readonly kind: "values"; readonly values: readonly string[] }
   | { readonly kind: "all" }
 
-/** One step in the history of all rulesets: what the matcher follows. */
+/**
+ * One step in the history of all rulesets: what the matcher follows. A rule that is there already is added again, in its
+ * place, when its tag changes.
+ */
 export type RuleChange =
   | { readonly seq: number; readonly kind: "added"; readonly rule: StoredRule }
   | { readonly seq: number; readonly kind: "removed"; readonly appId: AppId; readonly ruleId: RuleId }

@@ -570,7 +570,6 @@ export class MemoryStore implements Store {
     if (before?.appId !== appId) return false
     const rule = { id, appId, value: before.value, ...(tag !== undefined && { tag }) }
     this.#state.rules.set(id, rule)
-    this.#noteRemoved(before)
     this.#state.ruleChanges.push({ seq: this.#nextRuleChange(), kind: "added", rule })
     return this.#announceIf(true)
   }

@@ -175,7 +175,7 @@ export function createRuleWrites(database: ClusterDatabase): RuleWrites {
         )
         if (row === undefined) return false
         const rule = { value: row.value, ...(tag !== undefined && { tag }) }
-        await addChanges(transaction, appId, [{ id }, { id, rule }])
+        await addChanges(transaction, appId, [{ id, rule }])
         return transaction.announceControl()
       }),
 

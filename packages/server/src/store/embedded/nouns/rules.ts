@@ -171,7 +171,6 @@ export function createRuleWrites(db: DatabaseSync, { announceControl }: WriteCon
       const [rule] = byId.all(app, BigInt(id))
       if (rule === undefined) return false
       setTag.run(tag ?? null, BigInt(id))
-      insertChange.run(app, BigInt(id), null, null)
       insertChange.run(app, BigInt(id), rule.value, tag ?? null)
       return announceControl()
     },
