@@ -2,7 +2,7 @@
  * Deletions: of single posts and users when asked, and in the background of the rest.
  *
  *     delete ─► the store notes it, and deletes a part ──► pending? ─► another part · pause · … done
- *                                                                        │ a second without a deletion
+ *                                                                        │ a second without a deletion, or 30 s
  *                                                                        ▼
  *                                                         the files are cleared, as `store/erasure-time.ts` says
  *
@@ -34,6 +34,9 @@ const failedPauseMs = 1_000
 
 /** Between two parts that overwrite what deletions have left in the files, so that ingest runs. Ours. */
 const overwritePauseMs = 300
+
+/** The same while deletions come without a pause: so that not more is left than is overwritten. Ours. */
+const busyOverwritePauseMs = 100
 
 /** Between two checks whether something is pending that was not announced. Ours. */
 const checkMs = 5_000
@@ -108,6 +111,8 @@ class Upkeep {
   #mayBePending = true
   /** Something may be left to erase; so it is at the start. */
   readonly #erasure = new ErasureTime()
+  /** Whether the last step was one of the erasure. */
+  #hasErased = false
 
   constructor(deps: DeletionDeps) {
     this.#deps = deps
@@ -126,8 +131,7 @@ class Upkeep {
       let waitMs = pollMs
       try {
         if (leases.has("retention")) {
-          if (this.#mayBePending) waitMs = (await this.#continue()) ? pollMs : pauseMs
-          else if (this.#erasure.isDue(clock.monotonicMs())) waitMs = await this.#erase()
+          waitMs = await this.#step()
           if (clock.monotonicMs() >= checksAtMs) {
             // A hint of another process may be lost.
             this.#mayBePending = true
@@ -145,6 +149,20 @@ class Upkeep {
     stopListening()
   }
 
+  /**
+   * Does a part, and returns how long to wait for the next one. When the erasure is due while deletions are pending, the two
+   * alternate: deletions may come without an end.
+   */
+  async #step(): Promise<number> {
+    const isErasureDue = this.#erasure.isDue(this.#deps.clock.monotonicMs())
+    const erases = isErasureDue && !(this.#mayBePending && this.#hasErased)
+    this.#hasErased = erases
+    if (erases) return this.#erase()
+    if (!this.#mayBePending) return pollMs
+    const isDone = await this.#continue()
+    return isDone && !isErasureDue ? pollMs : pauseMs
+  }
+
   /** Returns whether nothing is left. */
   async #continue(): Promise<boolean> {
     const { store, clock } = this.#deps
@@ -156,13 +174,14 @@ class Upkeep {
 
   /** Returns how long to wait for the next part. */
   async #erase(): Promise<number> {
-    const { store } = this.#deps
+    const { store, clock } = this.#deps
     let isOverwritten = false
     await this.#erasure.erase(async () => {
       isOverwritten = await store.overwriteDeleted()
       // Readers in the way are gone at the next try.
       return isOverwritten && (await store.eraseDeleted())
     })
-    return isOverwritten ? pollMs : overwritePauseMs
+    if (isOverwritten) return pollMs
+    return this.#erasure.isQuiet(clock.monotonicMs()) ? overwritePauseMs : busyOverwritePauseMs
   }
 }

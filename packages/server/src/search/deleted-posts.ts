@@ -61,9 +61,9 @@ export class DeletedPosts {
     return next.length > 0
   }
 
-  /** Whether the files are to be cleared now of what was taken out. */
-  isErasureDue(nowMs: number): boolean {
-    return this.#erasure.isDue(nowMs)
+  /** Whether the files are to be cleared now of what was taken out: while there is other work, only when that is late. */
+  isErasureTime(nowMs: number, { isBusy }: { readonly isBusy: boolean }): boolean {
+    return isBusy ? this.#erasure.isLate(nowMs) : this.#erasure.isDue(nowMs)
   }
 
   /** Clears the files. */

@@ -2,21 +2,24 @@ import { EarlierPosts } from "@sluice/rules"
 import { expect, test } from "vitest"
 import { createManualClock } from "../runtime/manual-clock.testing.ts"
 import type { ArrivalPosition } from "../store/port/arrival-store.ts"
+import type { Deletion } from "../model/deletion.ts"
 import type { PostId } from "../model/ids.ts"
-import { IndexFiller } from "./index-filler.ts"
+import { IndexFiller, type FillerDeps } from "./index-filler.ts"
 
-/** A filler of posts that never end, of which a step takes so long; and the steps that it has taken. */
-function fillerOf(stepMs: number) {
-  const clock = createManualClock()
-  const taken = { steps: 0 }
+/** A clock that the steps move. */
+type FillerClock = FillerDeps["clock"] & { advance(ms: number): Promise<void> }
+
+/** A filler of posts that never end, of which a step takes so long; and what it has done. */
+function fillerOf(stepMs: number, clock: FillerClock = createManualClock(), deletions: readonly Deletion[] = []) {
+  const taken = { steps: 0, erasures: 0 }
   const filler = new IndexFiller({
     clock,
     earlier: new EarlierPosts(),
     pause: () => undefined,
     failed: (error) => expect.fail(String(error)),
     store: {
-      postsById: () => expect.fail("No post was deleted."),
-      deletions: async () => [],
+      postsById: () => expect.fail("No post shows a deleted one."),
+      deletions: async ({ after }) => deletions.filter(({ seq }) => seq > after),
       deletionsAt: async () => [],
       async arrivedPosts() {
         const id = String(taken.steps) as PostId
@@ -36,7 +39,9 @@ function fillerOf(stepMs: number) {
       find: async () => [],
       remove: async () => undefined,
       replace: async () => undefined,
-      eraseRemoved: async () => undefined,
+      async eraseRemoved() {
+        taken.erasures += 1
+      },
     },
   })
   return { filler, taken }
@@ -56,4 +61,17 @@ test("a search waits 50 ms for the index to catch up, and for the end of the ste
     await filler.catchUp()
     expect(taken.steps).toBe(steps)
   }
+})
+
+test("while posts arrive without a pause, the files are cleared of deleted ones within 30 s, and not again", async () => {
+  const over = new AbortController()
+  let nowMs = 0
+  const advance = async (ms: number): Promise<void> => {
+    nowMs += ms
+    if (nowMs > 60_000) over.abort()
+  }
+  const deleted: Deletion = { seq: 1, kind: "post", id: "9" as PostId, atMs: 0 }
+  const { filler, taken } = fillerOf(100, { monotonicMs: () => nowMs, sleep: advance, advance }, [deleted])
+  await filler.run(over.signal)
+  expect(taken).toEqual({ steps: expect.closeTo(200, -1), erasures: 1 })
 })

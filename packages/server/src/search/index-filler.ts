@@ -74,8 +74,8 @@ export class IndexFiller {
       try {
         const startedMs = clock.monotonicMs()
         const hasAdded = await this.#next()
-        if (!hasAdded && this.#deleted.isErasureDue(clock.monotonicMs())) await this.#deleted.erase()
         if (hasAdded) restMs = restPerStep * (clock.monotonicMs() - startedMs)
+        if (this.#deleted.isErasureTime(clock.monotonicMs(), { isBusy: hasAdded })) await this.#deleted.erase()
         if (clock.monotonicMs() >= forgetsAtMs) {
           forgetsAtMs = clock.monotonicMs() + forgetMs
           await forgetDeleted(this.#deps, signal)

@@ -11,15 +11,36 @@ export class ErasureTime {
     this.#deleted = { firstMs: this.#deleted?.firstMs ?? nowMs, lastMs: nowMs }
   }
 
+  /** Whether it is time, for one who has nothing else to do. */
   isDue(nowMs: number): boolean {
-    if (this.#deleted === undefined) return false
-    const { firstMs, lastMs } = this.#deleted
-    return nowMs - lastMs >= quietMs || nowMs - firstMs >= eraseMsMax
+    return this.#deleted !== undefined && (this.isQuiet(nowMs) || this.isLate(nowMs))
   }
 
-  /** Clears the files by `clear`, which returns false when it is to be called again. A deletion meanwhile needs another time. */
+  /** Whether no deletion has come for some time. */
+  isQuiet(nowMs: number): boolean {
+    return this.#deleted === undefined || nowMs - this.#deleted.lastMs >= quietMs
+  }
+
+  /** Whether it is time, whatever else there is to do. */
+  isLate(nowMs: number): boolean {
+    return this.#deleted !== undefined && nowMs - this.#deleted.firstMs >= eraseMsMax
+  }
+
+  /**
+   * Clears the files by `clear`, which returns false when it is to be called again. Its last call clears them of all that
+   * was deleted before this call; a deletion meanwhile needs another time.
+   */
   async erase(clear: () => Promise<boolean>): Promise<void> {
     const before = this.#deleted
-    if ((await clear()) && this.#deleted === before) this.#deleted = undefined
+    this.#deleted = undefined
+    let isClear = false
+    try {
+      isClear = await clear()
+    } finally {
+      if (!isClear && before !== undefined) {
+        const { lastMs } = this.#deleted ?? before
+        this.#deleted = { firstMs: before.firstMs, lastMs }
+      }
+    }
   }
 }

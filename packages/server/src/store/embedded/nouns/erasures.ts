@@ -52,7 +52,7 @@ export function prepareErase(db: DatabaseSync): () => boolean {
     const table = next.get()?.table
     if (table === undefined) return true
     steps.get(table)?.()
-    return false
+    return next.get() === undefined
   }
 }
 
