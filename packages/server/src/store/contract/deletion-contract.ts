@@ -229,11 +229,34 @@ export function deletionContract(make: MakeStore): void {
       expect(await store.deletions({ after: 0, limit: 10 })).toMatchObject([{ id: "4" }, { id: "3" }, { id: "2" }])
     })
 
+    test("a deletion that is requested again is remembered from then on, as the newest one, with its author", async () => {
+      const history = ["1", "2"] as PostId[]
+      await append(aPost("1", "7", { chain: ["1"] as PostId[] }), aPost("2", "7", { chain: history }))
+      await store.delete([post("2"), user("8")], 50)
+      await store.delete([post("9")], 60)
+      const before = await store.deletionHead()
+      expect(await store.delete([post("2"), user("8")], 90)).toEqual([{ wasStored: false }, { wasStored: false }])
+      while (!(await store.continueDeletions(90)));
+      await reopen()
+      const again = [
+        { kind: "post", id: "2", authorId: "7", atMs: 90 },
+        { kind: "user", id: "8", atMs: 90 },
+      ]
+      expect(await store.deletions({ after: before, limit: 10 })).toMatchObject(again)
+      expect(await store.deletions({ after: 0, limit: 10 })).toHaveLength(4)
+      expect(await store.deletionPositionAt(61)).toBe(before)
+      // The other version and the other post.
+      expect(await store.forgetDeletions({ beforeMs: 61, limit: 10 })).toBe(2)
+      expect(await append(aPost("2", "7", { chain: history }), aPost("3", "8"))).toEqual([false, false])
+      expect(await store.forgetDeletions({ beforeMs: 91, limit: 10 })).toBe(2)
+      expect((await audit()).damage).toEqual([])
+    })
+
     test("deletions are read in order, and their head stays when they are forgotten", async () => {
       expect(await store.deletionHead()).toBe(0)
       await append(aPost("3", "7"))
       await store.delete([post("3")], 50)
-      await store.delete([user("7"), post("3")], 60)
+      await store.delete([user("7")], 60)
       await reopen()
       const all = await store.deletions({ after: 0, limit: 10 })
       expect(all).toMatchObject([

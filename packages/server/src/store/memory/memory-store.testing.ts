@@ -1423,18 +1423,25 @@ export class MemoryStore implements Store {
       return { wasStored }
     })
     const appIds = new Set<AppId>()
-    for (const request of requests) this.#delete(request, atMs, appIds)
+    for (const request of requests) this.#delete(request, atMs, appIds, this.#takeOutDeletion(request)?.authorId)
     if (requests.length > 0) this.#announce({ kind: "deletions" })
     if (appIds.size > 0) this.#announce({ kind: "matches", appIds: [...appIds] })
     return outcomes
   }
 
-  #delete(request: DeletionRequest, atMs: number, appIds: Set<AppId>): void {
+  /** A deletion that is requested again is the newest one then. */
+  #takeOutDeletion(request: DeletionRequest): Deletion | undefined {
+    const { deletions } = this.#state
+    const at = deletions.findIndex(({ kind, id }) => kind === request.kind && id === request.id)
+    return at === -1 ? undefined : deletions.splice(at, 1)[0]
+  }
+
+  #delete(request: DeletionRequest, atMs: number, appIds: Set<AppId>, knownAuthor?: UserId): void {
     const { deletions, posts } = this.#state
     if (deletions.some(({ kind, id }) => kind === request.kind && id === request.id)) return
     const post = request.kind === "post" ? posts.get(request.id) : undefined
     this.#state.lastDeletion += 1
-    const { authorId } = post ?? {}
+    const authorId = post?.authorId ?? knownAuthor
     deletions.push({ ...request, seq: this.#state.lastDeletion, atMs, ...(authorId !== undefined && { authorId }) })
     if (request.kind === "user") {
       const owned = posts.values().filter((each) => each.authorId === request.id)

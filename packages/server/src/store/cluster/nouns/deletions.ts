@@ -143,22 +143,30 @@ export async function takeShown(
   return stay
 }
 
+/**
+ * Notes deletions. When they are requested, they are the newest ones then, also those that were noted before. What a deletion
+ * brings along is not noted anew, or two versions of a post would bring each other along without end.
+ */
 async function noteDeletions(
   transaction: WriteTransaction,
-  requests: readonly DeletionRequest[],
+  deletions: readonly DeletionRequest[],
   atMs: number,
+  { areRequested = false } = {},
 ): Promise<void> {
   await transaction.run(
     `WITH noted AS (
        INSERT INTO deletions (seq, kind, id, author_id, at_ms)
        SELECT last_seq + place, kind, id, (SELECT author_id FROM posts WHERE kind = 'post' AND posts.id = given.id), $3
        FROM unnest($1::text[], $2::bigint[]) WITH ORDINALITY AS given (kind, id, place) CROSS JOIN last_deletion
-       ORDER BY place ON CONFLICT (kind, id) DO NOTHING RETURNING seq)
+       ORDER BY place ON CONFLICT (kind, id) DO UPDATE SET seq = excluded.seq, at_ms = excluded.at_ms, is_pending = true,
+         author_id = coalesce(excluded.author_id, deletions.author_id) WHERE $4
+       RETURNING seq)
      UPDATE last_deletion SET last_seq = greatest(last_seq, noted.seq) FROM (SELECT max(seq) AS seq FROM noted) AS noted
      WHERE noted.seq IS NOT NULL`,
-    requests.map(({ kind }) => kind),
-    requests.map(({ id }) => id),
+    deletions.map(({ kind }) => kind),
+    deletions.map(({ id }) => id),
     atMs,
+    areRequested,
   )
 }
 
@@ -413,7 +421,7 @@ export function createDeletionWrites(database: ClusterDatabase): DeletionWrites 
           requests.map(({ id }) => id),
         )
         const found = new Set(stored.map(({ kind, id }) => `${kind} ${id}`))
-        await noteDeletions(transaction, requests, atMs)
+        await noteDeletions(transaction, requests, atMs, { areRequested: true })
         await takeStep(transaction, requests.length + deletionStepMax, atMs)
         return requests.map(({ kind, id }) => ({ wasStored: found.has(`${kind} ${id}`) }))
       }),

@@ -119,16 +119,37 @@ export function prepareTakeShown(
   }
 }
 
-/** Prepares the entry of a deletion. Returns whether there was none of the id. */
-function prepareNoteDeletion(db: DatabaseSync): (request: DeletionRequest, atMs: number) => boolean {
+/**
+ * Prepares the entry of a deletion, which changes nothing when there is one of the id. `knownAuthor` is the author of a post
+ * that is not stored.
+ */
+function prepareNoteDeletion(
+  db: DatabaseSync,
+): (request: DeletionRequest, atMs: number, knownAuthor?: string | null) => void {
   const insert = prepare(db, insertChecked("deletions", "INSERT OR IGNORE"))
   const authorOf = prepare<{ author: string | null }>(
     db,
     "SELECT CAST (author_id AS TEXT) AS author FROM posts WHERE id = ?",
   )
-  return ({ kind, id }, atMs) => {
-    const author = kind === "post" ? (authorOf.get(BigInt(id))?.author ?? null) : null
-    return insert.run(kind, BigInt(id), author === null ? null : BigInt(author), atMs) === 1
+  return ({ kind, id }, atMs, knownAuthor = null) => {
+    const author = kind === "post" ? (authorOf.get(BigInt(id))?.author ?? knownAuthor) : null
+    insert.run(kind, BigInt(id), author === null ? null : BigInt(author), atMs)
+  }
+}
+
+/**
+ * Prepares the entry of a deletion that is requested: it is the newest one then, also when it was noted before. What a
+ * deletion brings along is not noted anew, or two versions of a post would bring each other along without end.
+ */
+function prepareNoteRequest(db: DatabaseSync): (request: DeletionRequest, atMs: number) => void {
+  const takeOut = prepare<{ author: string | null }>(
+    db,
+    "DELETE FROM deletions WHERE kind = ? AND id = ? RETURNING CAST (author_id AS TEXT) AS author",
+  )
+  const note = prepareNoteDeletion(db)
+  return (request, atMs) => {
+    const known = takeOut.get(request.kind, BigInt(request.id))
+    note(request, atMs, known?.author)
   }
 }
 
@@ -347,7 +368,7 @@ export function createDeletionWrites(
     ),
     user: prepare(db, "SELECT 1 FROM users WHERE id = ?1"),
   }
-  const note = prepareNoteDeletion(db)
+  const note = prepareNoteRequest(db)
   const step = prepareStep(db)
   const hasPending = prepare(db, "SELECT 1 FROM deletions WHERE is_pending LIMIT 1")
   const overwrite = prepareErase(db)
