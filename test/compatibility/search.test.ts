@@ -52,6 +52,28 @@ test("search-future: the last ten seconds may be asked for, and later times get 
   }
 })
 
+test("search-future: counts that begin in the last ten seconds go up to now, and those that begin later are empty", async ({
+  server,
+}) => {
+  const word = newWord()
+  const nowMs = Date.now()
+  const [before, id] = [idAt(nowMs - 4_000), idAt(nowMs - 2_000)]
+  await ingestNew(server, envelope(before, `a ${word}`), envelope(id, `a ${word}`))
+  const counted = async (path: string, parameters: Readonly<Record<string, string>>) => {
+    const { body } = await server.call(`${path}?${queryOf({ query: word, ...parameters })}`)
+    const intervals = body.data as { start: string; end: string }[]
+    expect(intervals.filter(({ start, end }) => start >= end)).toEqual([])
+    return { count: body.meta.total_tweet_count, intervals: intervals.length }
+  }
+  for (const path of [paths.countsRecent, paths.countsAll]) {
+    expect((await counted(path, { start_time: new Date(nowMs - 5_000).toISOString() })).count).toBe(2)
+    expect((await counted(path, { since_id: before })).count).toBe(1)
+    expect((await counted(path, { until_id: "9223372036854775807" })).count).toBe(2)
+    expect(await counted(path, { since_id: idAt(nowMs + hourMs) })).toEqual({ count: 0, intervals: 0 })
+  }
+  expect(await counted(paths.countsRecent, { until_id: idAt(nowMs - 400 * dayMs) })).toEqual({ count: 0, intervals: 0 })
+})
+
 test("search-tokens: next_token and pagination_token are one token, of which a request has one, and no search leads back", async ({
   server,
 }) => {

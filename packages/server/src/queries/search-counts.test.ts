@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { describe, expect, test } from "vitest"
-import type { AppId } from "../model/ids.ts"
+import { firstIdAt, type AppId } from "../model/ids.ts"
 import { createPageTokens } from "../paging/page-token.ts"
 import { createManualClock } from "../runtime/manual-clock.testing.ts"
 import { createSearchCounts, type CountsPage, type Granularity } from "./search-counts.ts"
@@ -38,7 +38,7 @@ async function pagesOf({ granularity = "hour", nowMs, reachMs, ...parameters }: 
     endpoint: "/counts",
     rule: { value: "cat", withReposts: false },
     granularity,
-    ...countedTimes(parameters, nowMs, reachMs),
+    ...countedTimes(parameters, nowMs, { reachMs }),
     span: spanOf(parameters),
     parameters: "",
   }
@@ -86,6 +86,38 @@ test("pages of 31 days, the newest first, cover a span without a gap, in whole i
 test("a span of less than one interval is one interval", async () => {
   const [page] = await pagesOf({ start_time: "2026-03-14T09:26:51Z", end_time: "2026-03-14T09:26:52Z", nowMs })
   expect(edges(page)).toEqual([[Date.parse("2026-03-14T09:26:51Z"), Date.parse("2026-03-14T09:26:52Z")]])
+})
+
+test("a count that begins in the future, or ends where it begins, has no interval", async () => {
+  const sinceId = String(firstIdAt(nowMs + 60_000))
+  const at = "2026-03-14T09:26:51Z"
+  for (const parameters of [
+    { since_id: sinceId },
+    { start_time: at, end_time: at },
+    { until_id: "5000000000000000" },
+  ]) {
+    const pages = await pagesOf({ ...parameters, nowMs, reachMs: recentMs })
+    expect(pages).toEqual([{ intervals: [], total: 0 }])
+  }
+})
+
+test("a later page of a count whose beginning has moved past it is empty, and the last", async () => {
+  const request = {
+    endpoint: "/counts",
+    rule: { value: "cat", withReposts: false },
+    granularity: "hour",
+    span: spanOf({}),
+    parameters: "",
+  } as const
+  const cut = createSearchCounts({
+    tokens,
+    searches: { count: async (_app, _rule, given) => ({ counts: [1], firstCounted: given.length - 2 }) },
+  })
+  const [startMs, endMs] = [nowMs - 7_200_000, nowMs]
+  const { nextToken: token } = await cut.page(app, { ...request, startMs, endMs, token: undefined }, never)
+  expect(token).toBeDefined()
+  const moved = { startMs: startMs + 7_200_000, endMs: endMs + 7_200_000 }
+  expect(await cut.page(app, { ...request, ...moved, token }, never)).toEqual({ intervals: [], total: 0 })
 })
 
 describe.skipIf(isSkipped)("recorded counts of X", () => {

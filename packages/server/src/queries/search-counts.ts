@@ -27,7 +27,7 @@ interface CountsRequest {
   readonly endpoint: string
   readonly rule: SearchedRule
   readonly granularity: Granularity
-  /** Unix ms. The first interval begins at `startMs`, the last one ends at `endMs`. */
+  /** Unix ms. The first interval begins at `startMs`, the last one ends at `endMs`. None when the end is not after the start. */
   readonly startMs: number
   readonly endMs: number
   /** Posts beyond these ids are not counted. */
@@ -59,7 +59,8 @@ export interface CountsPage {
 export interface SearchCounts {
   /**
    * One page: 31 days of intervals, the newest on the first page, those without a post included. A count that meets its
-   * budget makes it shorter: only the absence of a token means the end. Throws 400 for an invalid token, 429 when too many
+   * budget makes it shorter: only the absence of a token means the end. A page that would end before the count begins is
+   * empty: the beginning of a recent count moves on while it is read. Throws 400 for an invalid token, 429 when too many
    * searches of the app wait, and 503 when one interval takes too long.
    */
   page(appId: AppId, request: CountsRequest, signal: AbortSignal): Promise<CountsPage>
@@ -78,6 +79,7 @@ export function createSearchCounts({
       const { endpoint, rule, granularity, startMs, endMs, span, token, tokenParameter, parameters } = request
       const scope = { endpoint, appId, parameters, tokenParameter }
       const pageEndMs = token === undefined ? endMs : Number(tokens.read(scope, token).from)
+      if (pageEndMs <= startMs) return { intervals: [], total: 0 }
       const times = edgesOf(startMs, pageEndMs, granularities[granularity])
       const edges = times.map(firstIdAt).map((id) => clamped(id, span))
       const { counts, firstCounted } = await searches.count(appId, rule, edges, signal)

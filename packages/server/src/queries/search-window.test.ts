@@ -130,12 +130,43 @@ test("as on X, a search ends ten seconds ago, refuses later times, and begins 30
 
 test("counts end ten seconds ago, and begin seven days before that, or at a midnight", () => {
   const endMs = nowMs - 10_000
-  expect(countedTimes({}, nowMs, recentMs)).toEqual({ startMs: endMs - recentMs, endMs })
+  const recent = { reachMs: recentMs }
+  expect(countedTimes({}, nowMs, recent)).toEqual({ startMs: endMs - recentMs, endMs })
   expect(countedTimes({}, nowMs)).toEqual({ startMs: Date.parse("2026-02-12T00:00:00Z"), endMs })
   const [start_time, end_time] = ["2026-01-01T00:00:00Z", "2026-01-03T00:00:00Z"]
   const span = { startMs: Date.parse(start_time), endMs: Date.parse(end_time) }
   expect(countedTimes({ start_time, end_time }, nowMs)).toEqual(span)
-  expect(countedTimes({ end_time }, nowMs, dayMs)).toEqual({ startMs: span.endMs - dayMs, endMs: span.endMs })
+  expect(countedTimes({ end_time }, nowMs)).toEqual({ ...span, startMs: Date.parse("2025-12-04T00:00:00Z") })
   const ids = { since_id: String(firstIdAt(span.startMs)), until_id: String(firstIdAt(span.endMs)) }
   expect(countedTimes(ids, nowMs)).toEqual(span)
+})
+
+test("an earlier end moves the beginning of recent counts no further back", () => {
+  const startMs = nowMs - 10_000 - recentMs
+  const endMs = Date.parse("2026-03-08T09:00:00Z")
+  const recent = { reachMs: recentMs }
+  expect(countedTimes({ end_time: "2026-03-08T09:00:00Z" }, nowMs, recent)).toEqual({ startMs, endMs })
+  const lastYearMs = Date.parse("2025-03-08T09:00:00Z")
+  const until_id = String(firstIdAt(lastYearMs))
+  expect(countedTimes({ until_id }, nowMs, recent)).toEqual({ startMs, endMs: lastYearMs })
+})
+
+test("counts that begin in the last ten seconds end now, but not with one of X's profiles", () => {
+  const startMs = Date.parse("2026-03-14T09:26:48Z")
+  const since_id = String(firstIdAt(startMs))
+  for (const parameters of [{ start_time: "2026-03-14T09:26:48Z" }, { since_id }]) {
+    expect(countedTimes(parameters, nowMs, { reachMs: recentMs })).toEqual({ startMs, endMs: nowMs })
+  }
+  expect(countedTimes({ since_id }, nowMs, { isAsX: true })).toEqual({ startMs, endMs: nowMs - 10_000 })
+})
+
+test("an until_id that is later than now ends counts now, and searches with one of X's profiles", () => {
+  const until_id = String(all)
+  expect(countedTimes({ until_id }, nowMs)).toEqual({ startMs: Date.parse("2026-02-12T00:00:00Z"), endMs: nowMs })
+  expect(countedTimes({ until_id }, nowMs, { isAsX: true }).endMs).toBe(nowMs - 10_000)
+  const end = nowMs - 10_000
+  expect(searchSpan({ until_id }, nowMs, { isAsX: true })).toEqual({
+    above: firstIdAt(end - 30 * dayMs) - 1n,
+    upTo: firstIdAt(end) - 1n,
+  })
 })

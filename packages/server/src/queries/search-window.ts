@@ -38,15 +38,12 @@ export interface SearchReach {
 /**
  * Checks the span of a request at `nowMs`. Throws an invalid-request `Problem` that names each parameter that is wrong.
  */
-export function checkWindow(
-  parameters: WindowParameters,
-  nowMs: number,
-  { reachMs, isAsX = false }: SearchReach = {},
-): void {
+export function checkWindow(parameters: WindowParameters, nowMs: number, reach: SearchReach = {}): void {
+  const { reachMs } = reach
   const faults = [
     ...mixedFaults(parameters),
     ...timeFaults(parameters, {
-      latestMs: isAsX ? nowMs - lagMs : nowMs,
+      latestMs: latestMsOf(nowMs, reach),
       floorMs: reachMs === undefined ? firstPostMs : nowMs - reachMs,
     }),
     ...idFaults(parameters, nowMs, reachMs),
@@ -60,20 +57,33 @@ export function searchSpan(parameters: WindowParameters, nowMs: number, reach: S
   const { above, upTo } = spanOf(parameters)
   const floorMs = reach.reachMs === undefined ? openFloorMs(parameters, nowMs, reach) : nowMs - reach.reachMs
   const floor = floorMs === undefined ? above : firstIdAt(floorMs) - 1n
-  const end = reach.isAsX === true ? firstIdAt(nowMs - lagMs) - 1n : upTo
+  const end = reach.isAsX === true ? firstIdAt(latestMsOf(nowMs, reach)) - 1n : upTo
   return { above: floor > above ? floor : above, upTo: end < upTo ? end : upTo }
 }
 
 /** The beginning of a search, unless a parameter names one; absent: the first post. */
-function openFloorMs(
-  { start_time, since_id, end_time, until_id }: WindowParameters,
-  nowMs: number,
-  { isAsX }: SearchReach,
-): number | undefined {
-  if (isAsX !== true || start_time !== undefined || since_id !== undefined) return undefined
+function openFloorMs(parameters: WindowParameters, nowMs: number, reach: SearchReach): number | undefined {
+  const { start_time, since_id } = parameters
+  if (reach.isAsX !== true || start_time !== undefined || since_id !== undefined) return undefined
+  return (namedEndMs(parameters, latestMsOf(nowMs, reach)) ?? nowMs) - searchedMs
+}
+
+/** The latest time that a request may ask for, Unix ms. */
+function latestMsOf(nowMs: number, { isAsX = false }: SearchReach): number {
+  return isAsX ? nowMs - lagMs : nowMs
+}
+
+/** The end that a parameter names, Unix ms, at most `latestMs`; absent: none names a time. */
+function namedEndMs({ end_time, until_id }: WindowParameters, latestMs: number): number | undefined {
   const untilMs = until_id === undefined ? undefined : snowflakeAtMs(until_id)
-  const endMs = end_time === undefined ? (untilMs ?? nowMs) : Date.parse(end_time)
-  return endMs - searchedMs
+  const endMs = end_time === undefined ? untilMs : Date.parse(end_time)
+  return endMs === undefined ? undefined : Math.min(endMs, latestMs)
+}
+
+/** The beginning that a parameter names, Unix ms; absent: none names a time. */
+function namedStartMs({ start_time, since_id }: WindowParameters): number | undefined {
+  if (start_time !== undefined) return Date.parse(start_time)
+  return since_id === undefined ? undefined : snowflakeAtMs(since_id)
 }
 
 /** The span of these parameters, unchecked: in timelines ids may stand next to times. */
@@ -108,21 +118,20 @@ const searchedMs = 30 * 86_400_000
 const dayMs = 86_400_000
 
 /**
- * The times of a count. Without an end, it ends ten seconds ago; without a beginning, recent counts begin seven days before
- * their end, and all others at the midnight before the thirtieth day before it. Source: recorded responses of X.
+ * The times of a count; it counts nothing when its end is not after its start. Without an end, it ends ten seconds ago, or at
+ * the latest time that may be asked for when it begins after that. Without a beginning, recent counts begin seven days and
+ * ten seconds ago, and all others at the midnight before the thirtieth day before their end. Source: recorded responses of
+ * X; ours for ends in the last ten seconds.
  */
-export function countedTimes(
-  { start_time, end_time, since_id, until_id }: WindowParameters,
-  nowMs: number,
-  reachMs?: number,
-): CountedTimes {
-  const untilMs = until_id === undefined ? undefined : snowflakeAtMs(until_id)
-  const sinceMs = since_id === undefined ? undefined : snowflakeAtMs(since_id)
-  const endMs = end_time === undefined ? (untilMs ?? nowMs - lagMs) : Date.parse(end_time)
-  if (start_time !== undefined) return { startMs: Date.parse(start_time), endMs }
-  if (sinceMs !== undefined) return { startMs: sinceMs, endMs }
-  if (reachMs !== undefined) return { startMs: endMs - reachMs, endMs }
-  return { startMs: Math.floor((endMs - searchedMs) / dayMs) * dayMs, endMs }
+export function countedTimes(parameters: WindowParameters, nowMs: number, reach: SearchReach = {}): CountedTimes {
+  const latestMs = latestMsOf(nowMs, reach)
+  const usualEndMs = nowMs - lagMs
+  const namedMs = namedStartMs(parameters)
+  const openEndMs = namedMs !== undefined && namedMs >= usualEndMs ? latestMs : usualEndMs
+  const endMs = namedEndMs(parameters, latestMs) ?? openEndMs
+  const openStartMs =
+    reach.reachMs === undefined ? Math.floor((endMs - searchedMs) / dayMs) * dayMs : usualEndMs - reach.reachMs
+  return { startMs: namedMs ?? openStartMs, endMs }
 }
 
 /** X refuses ids next to times in searches, other than in timelines. */

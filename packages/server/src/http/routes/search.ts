@@ -62,7 +62,7 @@ export function searchRoutes(
         rule,
         span: spanOf(query),
         granularity: query.granularity ?? "hour",
-        ...countedTimes(query, nowMs, reachMs),
+        ...countedTimes(query, nowMs, { reachMs, isAsX }),
         ...pageTokenOf(query),
         parameters: boundParameters(query),
       }
