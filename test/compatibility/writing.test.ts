@@ -2,7 +2,7 @@
 import { paths, snowflakeAtMs, snowflakeEpochMs } from "@sluice/api"
 import { expect } from "vitest"
 import { openStream } from "../support/open-stream.testing.ts"
-import { type TestApp, type TestResponse, type TestServer } from "../support/test-server.testing.ts"
+import { startTestServer, type TestApp, type TestResponse, type TestServer } from "../support/test-server.testing.ts"
 import {
   addRules,
   appWithReceiver,
@@ -176,6 +176,33 @@ test("written-texts: a text has at most 280 characters as X counts them, and is 
   expect((await write(server, { text: `${word}\ud800` })).status).toBe(400)
   expect((await write(server, { text: "a".repeat(1_048_576) })).status).toBe(413)
   expect((await server.call(`${paths.searchRecent}?query=${word}`)).body.meta.result_count).toBe(3)
+})
+
+test("written-references: a post has the included objects for which the server has room, and one without room is refused", async () => {
+  await using small = await startTestServer({ "post-bytes-max": "16384", search: "off" })
+  const ids = [newId(), newId()]
+  const long = "long ".repeat(1_600)
+  await ingestNew(
+    small,
+    ...ids.map((id) => ({
+      data: { id, text: long, author_id: "5" },
+      includes: { users: [{ id: "5", username: "writer", name: "Writer" }] },
+    })),
+  )
+  const [answered = "", quoted = ""] = ids
+  const id = await written(small, {
+    text: newWord(),
+    reply: { in_reply_to_tweet_id: answered },
+    quote_tweet_id: quoted,
+  })
+  const { data, includes } = await stored(small, id, "?expansions=author_id&tweet.fields=referenced_tweets")
+  expect(data.referenced_tweets).toHaveLength(2)
+  expect(includes.users).toMatchObject([{ id: small.app.business_user_id }])
+
+  await using least = await startTestServer({ "post-bytes-max": "1024", search: "off" })
+  await written(least, { text: "short" })
+  const { status, body } = await write(least, { text: "#a ".repeat(90) })
+  expect([status, body.errors]).toMatchObject([400, [{ message: expect.stringContaining("1024 bytes") }]])
 })
 
 test("duplicate-posts: the text of one of a user's ten newest posts of a day is refused, unless it answers another", async ({

@@ -259,7 +259,7 @@ export function createQueries(
     heldPages,
     storedPosts: createStoredPosts({ store, tokens: pageTokens, instances: instancesOf(sources.configured) }),
     postsById,
-    postWriter: createPostWriter({ store, postsById, intake, snowflakes, clock }),
+    postWriter: createPostWriter({ store, postsById, intake, snowflakes, clock, postBytesMax: config.postBytesMax }),
     users,
     userPosts: createUserPosts({ store, tokens: pageTokens, heldPages, scanMax: config.pageScanMax, events }),
     searchedRules: createSearchedRules({

@@ -43,8 +43,8 @@ export interface WrittenPost {
 /** Writes posts. */
 export interface PostWriter {
   /**
-   * Writes a post of a user of an app. Throws 400 for a text that is empty or too long, 403 for what X forbids, 429 when too
-   * many posts of the app wait, and as the intake when it cannot be stored.
+   * Writes a post of a user of an app. Throws 400 for a text that is empty, too long, or too large for a line of ingest, 403
+   * for what X forbids, 429 when too many posts of the app wait, and as the intake when it cannot be stored.
    */
   write(
     author: { readonly app: App; readonly userId: UserId },
@@ -79,6 +79,8 @@ interface PostWriterDeps {
   readonly intake: Pick<Intake, "open">
   readonly snowflakes: Snowflakes
   readonly clock: Pick<Clock, "nowMs">
+  /** Most bytes of a line of ingest. */
+  readonly postBytesMax: number
 }
 
 /** Writes posts to an intake. */
@@ -126,7 +128,9 @@ async function write(
   for (let tries = 0; tries < triesMax; tries += 1) {
     const id = asId<PostId>(snowflakes.next())
     const parts = { author: { ...author, json }, mentioned: known, answered, quoted, edited }
-    const isNew = await ingest(deps.intake, writtenEnvelope({ id, text, ...parts, editableMs }))
+    const line = writtenEnvelope({ id, text, ...parts, editableMs }, deps.postBytesMax)
+    if (Buffer.byteLength(line) > deps.postBytesMax) throw tooLarge(text, deps.postBytesMax)
+    const isNew = await ingest(deps.intake, line)
     if (isNew) return { id, text, chain: [...(edited?.chain ?? []), id] }
   }
   // A post is refused by its id, or because its author is deleted: the first does not happen three times.
@@ -204,6 +208,11 @@ function isSame({ json }: StoredPost, { text, answeredId, quotedId, editedId }: 
   const references = JSON.parse(data.get("referenced_tweets") ?? "[]") as readonly { type: string; id: string }[]
   const idOf = (wanted: string): string | undefined => references.find(({ type }) => type === wanted)?.id
   return idOf("replied_to") === answeredId && idOf("quoted") === quotedId
+}
+
+function tooLarge(text: string, bytesMax: number): Problem {
+  const message = `The \`text\` makes a post of more than ${bytesMax} bytes, the most that this server stores.`
+  return invalidRequest(message, { text: [text] })
 }
 
 /** Source of the form and of the first of them: X. */

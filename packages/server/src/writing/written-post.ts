@@ -13,9 +13,6 @@ import type { PostId, UserId } from "../model/ids.ts"
 import { elementsOf, membersOf, objectOf, textOf, withoutLineBreaks } from "../model/json-text.ts"
 import type { StoredPost } from "../model/post.ts"
 
-/** Most bytes of included objects, but for the author. Ours: a line of ingest may have a megabyte. */
-const includedBytesMax = 262_144
-
 /** A user as it is stored. */
 interface KnownUser {
   readonly id: UserId
@@ -52,8 +49,11 @@ export interface PostDraft {
   readonly editableMs: number
 }
 
-/** The envelope of a post as JSON text in one line. */
-export function writtenEnvelope(draft: PostDraft): string {
+/**
+ * The envelope of a post as JSON text in one line, with as many of the included objects as `bytesMax` has room for. Longer than
+ * that only when the post without them is.
+ */
+export function writtenEnvelope(draft: PostDraft, bytesMax: number): string {
   const { id, text, author, mentioned, edited } = draft
   const createdAtMs = snowflakeAtMs(id) ?? 0
   const chain = [...(edited?.chain ?? []), id]
@@ -85,13 +85,16 @@ export function writtenEnvelope(draft: PostDraft): string {
       impression_count: 0,
     },
   }
-  const included = new Included(author)
+  const envelope = (includes: string): string => objectOf(Object.entries({ data: JSON.stringify(data), includes }))
+  const emptyBytes = Buffer.byteLength(envelope(JSON.stringify({ users: [], tweets: [] })))
+  const included = new Included(bytesMax - emptyBytes)
+  included.addUser(author.id, author.json)
   for (const user of mentioned) included.addUser(user.id, user.json)
   if (edited !== undefined) included.addAllOf(edited.previous.json)
-  for (const { envelope } of [draft.answered, draft.quoted].filter((post) => post !== undefined)) {
-    if (envelope !== undefined) included.addPostOf(envelope)
+  for (const post of [draft.answered, draft.quoted].filter((other) => other !== undefined)) {
+    if (post.envelope !== undefined) included.addPostOf(post.envelope)
   }
-  return withoutLineBreaks(objectOf(Object.entries({ data: JSON.stringify(data), includes: included.json() })))
+  return withoutLineBreaks(envelope(included.json()))
 }
 
 /** The place of a post among others. */
@@ -154,14 +157,14 @@ function entitiesOf(text: string, mentioned: readonly KnownUser[]): { readonly e
   return Object.keys(found).length === 0 ? {} : { entities: found }
 }
 
-/** Objects to include, each once, the author first, as long as there is room. */
+/** Objects to include, each once, as long as there is room. */
 class Included {
-  readonly #users: Map<string, string>
+  readonly #users = new Map<string, string>()
   readonly #posts = new Map<string, string>()
-  #bytes = 0
+  #roomBytes: number
 
-  constructor(author: KnownUser) {
-    this.#users = new Map([[author.id, author.json]])
+  constructor(roomBytes: number) {
+    this.#roomBytes = roomBytes
   }
 
   addUser(id: string, json: string): void {
@@ -192,9 +195,9 @@ class Included {
 
   #add(to: Map<string, string>, id: string | undefined, json: string): void {
     if (id === undefined || to.has(id)) return
-    const bytes = Buffer.byteLength(json)
-    if (this.#bytes + bytes > includedBytesMax) return
-    this.#bytes += bytes
+    const bytes = Buffer.byteLength(json) + Buffer.byteLength(",")
+    if (bytes > this.#roomBytes) return
+    this.#roomBytes -= bytes
     to.set(id, json)
   }
 }
