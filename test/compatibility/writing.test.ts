@@ -219,7 +219,12 @@ test("duplicate-posts: the text of one of a user's ten newest posts of a day is 
   const reply = { text, reply: { in_reply_to_tweet_id: first } }
   await written(app, reply)
   expect((await write(app, reply)).status).toBe(403)
-  await written(other, { text })
+  const own = await written(other, { text })
+  // An edit answers what the version before it answers.
+  const edited = await written(other, { text: `${text}s`, reply: { in_reply_to_tweet_id: own } })
+  await written(other, { text, edit_options: { previous_post_id: edited } })
+  const last = await written(other, { text: `${text}es` })
+  expect((await write(other, { text, edit_options: { previous_post_id: last } })).status).toBe(403)
   const [one, two] = await Promise.all([1, 2].map(() => write(other, { text: `${text} again` })))
   expect(new Set([one?.status, two?.status])).toEqual(new Set([201, 403]))
   for (let count = 0; count < 9; count += 1) await written(app, { text: newWord() })

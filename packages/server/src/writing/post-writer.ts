@@ -119,7 +119,8 @@ async function write(
   const answered = await referenced(answeredId, "reply to")
   const quoted = await referenced(quotedId, "quote")
   const edited = editedId === undefined ? undefined : await findEdited(deps, { app, userId, id: editedId })
-  await refuseDuplicate(deps, app.id, userId, request)
+  const references = edited === undefined ? { answeredId, quotedId } : referencesOf(edited.previous)
+  await refuseDuplicate(deps, app.id, userId, { text, ...references })
   const names = new Set(entitiesInText(text).mentions.map(({ value }) => value.toLowerCase()))
   const [author = madeUser(app, userId)] = await store.usersById([userId], app.id)
   const mentioned = names.size === 0 ? [] : await store.usersByName([...names], app.id)
@@ -178,12 +179,18 @@ async function readPost(store: Pick<PostStore, "post">, id: PostId, reader: AppI
   }
 }
 
+/** What a post answers and quotes. */
+interface References {
+  readonly answeredId: string | undefined
+  readonly quotedId: string | undefined
+}
+
 /** A post with the same text as one of the user's newest, and with the same references. Source of the words: X. */
 async function refuseDuplicate(
   { store, clock }: PostWriterDeps,
   appId: AppId,
   userId: UserId,
-  request: PostRequest,
+  wanted: References & { readonly text: string },
 ): Promise<void> {
   const { posts } = await store.userPosts({
     userId,
@@ -197,17 +204,29 @@ async function refuseDuplicate(
     shape: "envelope",
     reader: appId,
   })
-  if (!posts.some((post) => isSame(post, request))) return
+  const isSame = (post: StoredPost): boolean => {
+    const { answeredId, quotedId } = referencesOf(post)
+    return textIn(post) === wanted.text && answeredId === wanted.answeredId && quotedId === wanted.quotedId
+  }
+  if (!posts.some(isSame)) return
   throw forbiddenPost("You are not allowed to create a Tweet with duplicate content.")
 }
 
-function isSame({ json }: StoredPost, { text, answeredId, quotedId, editedId }: PostRequest): boolean {
-  const data = membersOf(membersOf(json).get("data") ?? "")
-  if (textOf(data.get("text")) !== text) return false
-  if (editedId !== undefined) return true
-  const references = JSON.parse(data.get("referenced_tweets") ?? "[]") as readonly { type: string; id: string }[]
+function textIn(post: StoredPost): string | undefined {
+  return textOf(dataOf(post).get("text"))
+}
+
+function referencesOf(post: StoredPost): References {
+  const references = JSON.parse(dataOf(post).get("referenced_tweets") ?? "[]") as readonly {
+    readonly type: string
+    readonly id: string
+  }[]
   const idOf = (wanted: string): string | undefined => references.find(({ type }) => type === wanted)?.id
-  return idOf("replied_to") === answeredId && idOf("quoted") === quotedId
+  return { answeredId: idOf("replied_to"), quotedId: idOf("quoted") }
+}
+
+function dataOf({ json }: StoredPost): ReadonlyMap<string, string> {
+  return membersOf(membersOf(json).get("data") ?? "")
 }
 
 function tooLarge(text: string, bytesMax: number): Problem {
