@@ -66,6 +66,38 @@ test("a token leads to a UUID, and has 80 characters", () => {
   )
 })
 
+describe("a token of a list by texts", () => {
+  const byTexts = { ...scope, positions: "text" } as const
+  const texts = fc.string({ unit: "binary", minLength: 1, maxLength: 507 }).filter((text) => !text.includes("\0"))
+
+  test("leads to its text, and is refused with any other character", () => {
+    fc.assert(
+      fc.property(texts, directions, fc.nat(), (from, direction, place) => {
+        const token = tokens.issue(byTexts, { direction, from })
+        expect(token).toMatch(/^(?:[0-9a-v]{8}){8,311}$/)
+        expect(tokens.read(byTexts, token)).toEqual({ direction, from })
+        const at = place % token.length
+        const changedToken = `${token.slice(0, at)}${token.charAt(at) === "0" ? "1" : "0"}${token.slice(at + 1)}`
+        expect(refusalOf(changedToken, byTexts)).toMatch(/is not a valid token\.$/)
+      }),
+    )
+  })
+
+  test("has at most 2,488 characters for the longest username", () => {
+    const from = "鷺".repeat(507)
+    const token = tokens.issue(byTexts, { direction: "newer", from })
+    expect(token).toHaveLength(2_488)
+    expect(tokens.read(byTexts, token).from).toBe(from)
+    expect(refusalOf("0".repeat(2_496), byTexts)).toMatch(/is not a valid token\.$/)
+  })
+
+  test("is no token of a list by numbers, nor the other way round", () => {
+    const [text, number] = [byTexts, scope].map((its) => tokens.issue(its, { direction: "newer", from: "42" }))
+    expect(refusalOf(text ?? "", scope)).toBe(notValid(text ?? ""))
+    expect(refusalOf(number ?? "", byTexts)).toBe(notValid(number ?? ""))
+  })
+})
+
 test("every process that has the key reads a token, and no process with another key does", () => {
   const token = tokens.issue(scope, { direction: "older", from: "9" })
   expect(createPageTokens({ key, lifetimeMs: hourMs, clock }).read(scope, token).from).toBe("9")

@@ -1,16 +1,19 @@
 /**
  * Page tokens: a position in a list and a direction from it, sealed.
  *
- *     byte   0           direction
+ *     byte   0           direction, and whether the position is a text
  *     bytes  1 to  8     position, the id from which on to read, exclusive
  *     bytes  9 to 14     time of issue, Unix ms
  *     bytes 15 to 19     hash of the request's other parameters
  *     bytes 20 to 39     HMAC-SHA256 of endpoint, app and the twenty bytes above, its first 20 bytes
  *
- * The position of a list by UUIDs is the number of one, in bytes 1 to 18: all after it moves by ten bytes, to 50.
+ * The position of a list by UUIDs is the number of one, in bytes 1 to 18: all after it moves by ten bytes, to 50. That of a
+ * list by texts is a text in UTF-8, filled up with zeros to 5n + 3 bytes.
  *
- * 40 bytes are 64 characters of base32hex without a bit to spare, and 50 bytes 80, so every change of a character changes a byte
- * and the seal no longer fits. Endpoint and app are only in the seal: a token of another one is no token here.
+ * 40 bytes are 64 characters of base32hex without a bit to spare, 50 bytes 80, and any other multiple of five bytes as many
+ * groups of eight, so every change of a character changes a byte and the seal no longer fits. Endpoint and app are only in
+ * the seal: a token of another one is no token here.
+ *
  * The hash of the parameters is in the token, so that a token with changed parameters can be distinguished from a forged
  * one. It is short because it guards against mistakes, not attacks: a client that finds two requests with the same hash
  * only confuses a page of its own.
@@ -32,18 +35,23 @@ export interface PageScope {
   readonly parameters: string
   /** The parameter that the token came in; `pagination_token` when absent. */
   readonly tokenParameter?: string | undefined
+  /** The form of the positions in the list; `number` when absent. */
+  readonly positions?: PositionForm
 }
+
+/** An id or the number of a UUID, or a text without the character of code 0. */
+type PositionForm = "number" | "text"
 
 /** A position in a list ordered by id, newest first, and the direction to read from it. */
 export interface PagePosition {
   readonly direction: "older" | "newer"
-  /** An id, or the number of a UUID: digits, exclusive. */
+  /** Exclusive. Digits, or a text where the scope says so. */
   readonly from: string
 }
 
 /** Makes and reads page tokens. */
 export interface PageTokens {
-  /** 64 characters of lowercase base32hex, or 80 for the number of a UUID. */
+  /** 64 characters of lowercase base32hex, or 80 for the number of a UUID; for a text 64 to 2,488, by its length. */
   issue(scope: PageScope, position: PagePosition): string
   /**
    * Throws an invalid-request `Problem` for a token that was not issued for this endpoint and app, has expired, was issued
@@ -61,6 +69,14 @@ const aheadMsMax = 24 * 3_600_000
 
 const directions = ["older", "newer"] as const
 
+/** The byte of the first direction: it keeps tokens of one form from being read in the other. */
+const firstDirection = { number: 0, text: 2 } as const satisfies Record<PositionForm, number>
+
+const [idBytes, uuidBytes] = [8, 18]
+
+/** Longest text, 5n + 3 bytes. Ours: a username of 507 UTF-16 units. */
+const textBytesMax = 1_523
+
 /** Offsets of the parts of a token. */
 interface Layout {
   readonly issuedAt: number
@@ -70,11 +86,9 @@ interface Layout {
 }
 
 const layoutOf = (positionBytes: number): Layout => {
-  const issuedAt = 1 + positionBytes
+  const issuedAt = positionAt + positionBytes
   return { issuedAt, parametersAt: issuedAt + 6, sealAt: issuedAt + 11, bytes: issuedAt + 31 }
 }
-
-const layouts = { id: layoutOf(8), uuid: layoutOf(18) }
 
 /** The bytes of a token and their layout. */
 interface ReadToken {
@@ -82,7 +96,7 @@ interface ReadToken {
   readonly layout: Layout
 }
 
-const idBits = 64n
+const positionAt = 1
 const parametersBytes = 5
 const sealBytes = 20
 
@@ -105,18 +119,18 @@ export function createPageTokens(options: {
 
   return {
     issue(scope, { direction, from }) {
-      const position = BigInt(from)
-      const layout = position >> idBits === 0n ? layouts.id : layouts.uuid
+      const position = scope.positions === "text" ? textBytes(from) : numberBytes(from)
+      const layout = layoutOf(position.length)
       const bytes = Buffer.alloc(layout.bytes)
-      bytes.writeUInt8(directions.indexOf(direction), 0)
-      writePosition(bytes, layout, position)
+      bytes.writeUInt8(firstDirectionOf(scope) + directions.indexOf(direction), 0)
+      bytes.set(position, positionAt)
       bytes.writeUIntBE(clock.nowMs(), layout.issuedAt, 6)
       bytes.set(parametersHash(scope), layout.parametersAt)
       bytes.set(seal(scope, bytes.subarray(0, layout.sealAt)), layout.sealAt)
       return encode(bytes)
     },
     read(scope, token) {
-      const read = decode(token)
+      const read = decode(scope, token)
       if (read === undefined || !isSealed(read, (content) => seal(scope, content))) throw invalid(scope, token)
       const { bytes, layout } = read
       const issuedAtMs = bytes.readUIntBE(layout.issuedAt, 6)
@@ -135,9 +149,20 @@ function isSealed({ bytes, layout }: ReadToken, seal: (content: Uint8Array) => U
   return timingSafeEqual(seal(bytes.subarray(0, layout.sealAt)), bytes.subarray(layout.sealAt))
 }
 
-function writePosition(bytes: Buffer, layout: Layout, position: bigint): void {
-  if (layout === layouts.uuid) bytes.writeBigUInt64BE(position >> idBits, layout.issuedAt - 16)
-  bytes.writeBigUInt64BE(BigInt.asUintN(Number(idBits), position), layout.issuedAt - 8)
+function firstDirectionOf({ positions = "number" }: PageScope): number {
+  return firstDirection[positions]
+}
+
+function numberBytes(digits: string): Buffer {
+  const hex = BigInt(digits).toString(16)
+  const bytes = hex.length > 2 * idBytes ? uuidBytes : idBytes
+  return Buffer.from(hex.padStart(2 * bytes, "0"), "hex")
+}
+
+function textBytes(text: string): Buffer {
+  const bytes = Buffer.from(text)
+  const groups = Math.max(1, Math.ceil((bytes.length - 3) / 5))
+  return Buffer.concat([bytes], 5 * groups + 3)
 }
 
 function parametersHash(scope: PageScope): Buffer {
@@ -145,12 +170,12 @@ function parametersHash(scope: PageScope): Buffer {
 }
 
 function positionIn(scope: PageScope, { bytes, layout }: ReadToken, token: string): PagePosition {
-  const direction = directions[bytes.readUInt8(0)]
-  const low = bytes.readBigUInt64BE(layout.issuedAt - 8)
-  const isUuid = layout === layouts.uuid
-  const from = (isUuid ? (bytes.readBigUInt64BE(layout.issuedAt - 16) << idBits) + low : low).toString()
-  // Only a token of a later version of this program under the same key comes here with neither.
-  if (direction === undefined || (!isUuid && !isId(from))) throw invalid(scope, token)
+  const direction = directions[bytes.readUInt8(0) - firstDirectionOf(scope)]
+  const position = bytes.subarray(positionAt, layout.issuedAt)
+  const isText = scope.positions === "text"
+  const from = isText ? position.toString().replace(/\0+$/, "") : BigInt(`0x${position.toString("hex")}`).toString()
+  // Only a token of another version of this program under the same key comes here with neither.
+  if (direction === undefined || (!isText && position.length === idBytes && !isId(from))) throw invalid(scope, token)
   return { direction, from }
 }
 
@@ -173,16 +198,23 @@ function encode(bytes: Buffer): string {
   return text
 }
 
-/** Undefined for text that `encode` does not return. */
-function decode(text: string): ReadToken | undefined {
-  const layout = Object.values(layouts).find(({ bytes: count }) => text.length === (count * 8) / 5)
-  if (layout === undefined || !tokenPattern.test(text)) return undefined
+/** Undefined for text that `encode` does not return for the scope. */
+function decode(scope: PageScope, text: string): ReadToken | undefined {
+  if (text.length % 8 !== 0) return undefined
+  const layout = layoutOf((text.length * 5) / 8 - layoutOf(0).bytes)
+  if (!hasPositionOf(scope, layout) || !tokenPattern.test(text)) return undefined
   const bytes = Buffer.alloc(layout.bytes)
   for (let at = 0; at < layout.bytes; at += 5) {
     const characters = text.slice((at / 5) * 8, (at / 5 + 1) * 8)
     bytes.writeUIntBE(Number.parseInt(characters, 32), at, 5)
   }
   return { bytes, layout }
+}
+
+function hasPositionOf({ positions }: PageScope, { issuedAt }: Layout): boolean {
+  const bytes = issuedAt - positionAt
+  if (positions === "text") return bytes >= idBytes && bytes <= textBytesMax
+  return bytes === idBytes || bytes === uuidBytes
 }
 
 type TokenOf = Pick<PageScope, "tokenParameter">

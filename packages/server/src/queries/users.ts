@@ -3,8 +3,8 @@
  *
  *     search: usernames that begin with the query, by name ─► users with all its words, the greatest id first
  *
- * A page ends in one of the two lists, and its token names the list and the last user, so users who come meanwhile move
- * no others to another page. A user whose username begins with the query stands in the first list alone. A page that has looked at as
+ * A page ends in one of the two lists, and its token names the list and the place of its last user, the username or the id, so
+ * users who come, go or change their names meanwhile move no others to another page. A user whose username begins with the query stands in the first list alone. A page that has looked at as
  * many users as it may is short, or empty, with a token.
  */
 import { paths } from "@sluice/api"
@@ -87,7 +87,7 @@ export function createUsers({
     },
 
     async search({ query, limit, token, tokenParameter, selection, parameters }, appId) {
-      const scope = { endpoint: paths.userSearch, appId, parameters, tokenParameter }
+      const scope = { endpoint: paths.userSearch, appId, parameters, tokenParameter, positions: "text" } as const
       const position = token === undefined ? undefined : tokens.read(scope, token)
       const page = await searchPage(store, { query, limit, position, reader: appId })
       const rendered = await render(page.users, selection, appId)
@@ -102,7 +102,10 @@ interface FoundPage {
   readonly next?: PagePosition
 }
 
-/** Positions in the list of usernames are `newer` ones, in that of words `older` ones. Every id is below the end. */
+/**
+ * Positions in the list of usernames are `newer` ones, usernames; in that of words `older` ones, ids. Every id is below the
+ * end.
+ */
 const inNames = "newer"
 const inWords = "older"
 const endOfIds = "9223372036854775807"
@@ -122,15 +125,15 @@ async function searchPage(
   const words = searchWords(query).toSorted((a, b) => b.length - a.length)
   if (words.length === 0) return { users: [] }
   const isInWords = position?.direction === inWords
-  const after = position?.from as UserId | undefined
+  const after = position?.from
   const named = isInWords ? [] : await store.usersByPrefix({ prefix, after, limit: limit + 1, reader })
   const last = named.at(limit - 1)
   if (named.length > limit && last !== undefined) {
-    return { users: named.slice(0, limit), next: { direction: inNames, from: last.id } }
+    return { users: named.slice(0, limit), next: { direction: inNames, from: last.username } }
   }
   const room = limit - named.length
   if (room === 0) return { users: named, next: { direction: inWords, from: endOfIds } }
-  const below = isInWords ? after : undefined
+  const below = isInWords ? (after as UserId) : undefined
   const found = await store.usersByWords({ words, below, limit: room, scanMax: searchScanMax, reader })
   const others = found.users.filter((user) => !user.username.startsWith(prefix) && hasWords(user, words))
   return {

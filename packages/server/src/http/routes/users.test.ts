@@ -148,6 +148,31 @@ test("a search finds names that begin with the query, then users with its words,
   expect((await server.call(`${paths.userSearch}?query=%27+`)).body).toEqual({ data: [], meta: {} })
 })
 
+test("a user who is renamed or deleted between two pages of a search moves no other to another page", async () => {
+  const edges = [
+    (id: string) => server.ingest(post(`${id}1`, { id, name: "Alice", username: `alice${id}` })),
+    (id: string) => server.ingest(post(`${id}1`, { id, name: "Zed", username: `zed${id}` })),
+    (id: string) => server.ingest({ data: { user_delete: { user: { id } } } }),
+  ]
+  for (const [round, change] of edges.entries()) {
+    const prefix = `tern${round}`
+    const terns = Array.from({ length: 15 }, (_, at) => ({
+      id: String(1_000 * (round + 1) + at),
+      name: "Tern",
+      username: `${prefix}_${String(at).padStart(2, "0")}`,
+    }))
+    await server.ingest(post(`90${round}`, ...terns))
+    const first = await server.call(`${paths.userSearch}?query=${prefix}&max_results=10`)
+    expect((first.body.data as { id: string }[]).at(-1)?.id).toBe(terns[9]?.id)
+    await change(terns[9]?.id ?? "")
+    const lookedUp = await server.call(`${paths.users}?ids=${terns[9]?.id}`)
+    expect(lookedUp.body.data?.[0]?.username).not.toBe(terns[9]?.username)
+    const token = first.body.meta.next_token as string
+    const rest = await server.call(`${paths.userSearch}?query=${prefix}&max_results=10&next_token=${token}`)
+    expect(rest.body).toMatchObject({ data: terns.slice(10).map(short), meta: {} })
+  }
+})
+
 test("a page token of a search is one app's and one query's, and is named as it was given", async () => {
   const { body } = await server.call(`${paths.userSearch}?query=bird&max_results=10`)
   const token = body.meta.next_token as string

@@ -78,17 +78,19 @@ export function userContract(make: MakeStore): void {
       expect((await store.usersByName(["first"])).map(({ id }) => id)).toEqual(["9"])
     })
 
-    test("owners of names that begin with a text are read by name, from any of them on", async () => {
+    test("owners of names that begin with a text are read by name, from any name on, whether or not a user has it", async () => {
       const names = ["b", "ba", "bb", "B_c", "c", "a"]
       await come(5, ...names.map((username, index) => ({ id: String(index + 1), username, name: username })))
       const read = async (limit: number, after?: string) =>
-        (await store.usersByPrefix({ prefix: "b", limit, after: after as UserId | undefined })).map(
-          (user) => user.username,
-        )
+        (await store.usersByPrefix({ prefix: "b", limit, after })).map((user) => user.username)
       expect(await read(10)).toEqual(["b", "b_c", "ba", "bb"])
       expect(await read(2)).toEqual(["b", "b_c"])
-      expect(await read(2, "4")).toEqual(["ba", "bb"])
-      expect(await read(2, "3")).toEqual([])
+      expect(await read(2, "b_c")).toEqual(["ba", "bb"])
+      expect(await read(2, "bb")).toEqual([])
+      await come(6, { id: "4", username: "zed", name: "renamed" })
+      expect(await read(2, "b_c")).toEqual(["ba", "bb"])
+      expect(await read(2, "b_d")).toEqual(["ba", "bb"])
+      expect(await read(1, "b")).toEqual(["ba"])
     })
 
     test("users are found by the words of their names as these stand now, the greatest id first", async () => {

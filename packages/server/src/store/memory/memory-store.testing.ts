@@ -1593,10 +1593,9 @@ export class MemoryStore implements Store {
       .map(foundUser)
   }
 
-  async usersByPrefix({ prefix, after, limit }: UsernamesRange): Promise<readonly FoundUser[]> {
-    const from = after === undefined ? "" : (this.#state.userObjects.get(after)?.username ?? "")
+  async usersByPrefix({ prefix, after = "", limit }: UsernamesRange): Promise<readonly FoundUser[]> {
     return this.#owners()
-      .filter(({ username }) => username.startsWith(prefix) && username > from)
+      .filter(({ username }) => username.startsWith(prefix) && username > after)
       .toSorted((a, b) => (a.username < b.username ? -1 : 1))
       .slice(0, limit)
       .map(foundUser)

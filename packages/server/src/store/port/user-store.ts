@@ -15,8 +15,8 @@ export interface FoundUser {
 export interface UsernamesRange {
   /** Folded; not empty. */
   readonly prefix: string
-  /** The user after whom the part begins, in the order of the list. */
-  readonly after?: UserId | undefined
+  /** Exclusive: the part begins after this folded username, which begins with `prefix`; no user needs to have it. */
+  readonly after?: string | undefined
   readonly limit: number
   readonly reader?: string | undefined
 }

@@ -40,14 +40,10 @@ export function createUserReads(queries: Queries): UserReads {
   return {
     usersById: (ids) => find("id = ANY ($1::bigint[])", ids),
     usersByName: (usernames) => find(`username = ANY ($1::text[]) AND ${isOwner}`, usernames),
-    async usersByPrefix({ prefix, after, limit }) {
-      const from =
-        after === undefined
-          ? undefined
-          : await queries.row<{ username: string }>("SELECT username FROM user_objects WHERE id = $1", after)
-      const condition = `username ${from === undefined ? ">=" : ">"} $1 AND username < $2 AND ${isOwner}
+    usersByPrefix({ prefix, after, limit }) {
+      const condition = `username ${after === undefined ? ">=" : ">"} $1 AND username < $2 AND ${isOwner}
         ORDER BY username LIMIT $3`
-      return find(condition, from?.username ?? prefix, prefixEnd(prefix), limit)
+      return find(condition, after ?? prefix, prefixEnd(prefix), limit)
     },
     async usersByWords({ words: [first = "", ...others], below, limit, scanMax }) {
       const rows = await queries.rows<WordRow>(

@@ -32,7 +32,6 @@ export function createUserObjectReads(db: DatabaseSync): SyncReads<UserReads> {
     db,
     `SELECT ${selected} FROM user_objects WHERE username >= ?1 AND username < ?2 AND ${isOwner} ORDER BY username LIMIT ?3`,
   )
-  const usernameOf = prepare<{ username: string }>(db, "SELECT username FROM user_objects WHERE id = ?")
   const withWord = prepare<WordRow>(
     db,
     `SELECT CAST (found.user_id AS TEXT) AS id, (
@@ -46,12 +45,8 @@ export function createUserObjectReads(db: DatabaseSync): SyncReads<UserReads> {
     usersById,
     usersByName: (usernames) => byNames.all(JSON.stringify(usernames)).map(foundUser),
     usersByPrefix({ prefix, after, limit }) {
-      const from = after === undefined ? undefined : usernameOf.get(BigInt(after))?.username
-      const rows =
-        from === undefined
-          ? firstByPrefix.all(prefix, prefixEnd(prefix), limit)
-          : byPrefix.all(from, prefixEnd(prefix), limit)
-      return rows.map(foundUser)
+      const part = after === undefined ? firstByPrefix : byPrefix
+      return part.all(after ?? prefix, prefixEnd(prefix), limit).map(foundUser)
     },
     usersByWords({ words: [first = "", ...others], below, limit, scanMax }) {
       const rows = withWord.all(first, JSON.stringify(others), idEdgeOf("older", below), scanMax)
