@@ -388,6 +388,11 @@ export const settingDescriptions: readonly { flag: string; variable: string; hel
   .filter((name) => settings[name].isSecret !== true)
   .map((name) => ({ flag: flagOf(name), variable: variableOf(name), help: settings[name].help }))
 
+/** Milliseconds for which posts are kept; 0 is forever. */
+export function postRetentionMsOf({ postRetentionDays }: Pick<Config, "postRetentionDays">): number {
+  return postRetentionDays * 86_400_000
+}
+
 /** Retention of a match that a link has still to deliver, ms: never shorter than that of its log. */
 export function undeliveredRetentionMsOf(
   config: Pick<Config, "matchRetentionHours" | "undeliveredRetentionHours">,

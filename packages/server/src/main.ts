@@ -1,7 +1,7 @@
 /** Configuration → store → stages → HTTP: what a server is, from its start to its end. The stages: `stages.ts`. */
 import { consolePath, paths } from "@sluice/api"
 import type { RuleOptions } from "@sluice/rules"
-import { undeliveredRetentionMsOf, type Config } from "./config.ts"
+import { postRetentionMsOf, undeliveredRetentionMsOf, type Config } from "./config.ts"
 import { ConfigError } from "./runtime/config-error.ts"
 import { Activity } from "./control/activity.ts"
 import { createApps, type Apps } from "./control/apps.ts"
@@ -150,7 +150,11 @@ async function start(
   const storeAccess = (): StoreAccess => served.grantReadAccess()
   const ruleTestQueue = resources.use(createRuleTestQueue({ ...base, storeAccess, embeddings: endpoint, ruleOptions }))
   const searching =
-    config.search === "on" ? resources.use(await startSearches({ ...base, storeAccess: storeAccess() })) : undefined
+    config.search === "on"
+      ? resources.use(
+          await startSearches({ ...base, storeAccess: storeAccess(), postRetentionMs: postRetentionMsOf(config) }),
+        )
+      : undefined
   const readiness = createReadiness({ store, failures, events, clock, closing: signal })
   const connections = trackConnections(config, events)
   const creatingHttp = createHttpServer({

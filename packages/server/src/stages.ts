@@ -1,7 +1,7 @@
 /** The stages of a server, each made of its settings and of what several of them need. */
 import { parseRequestBounds, webhookResponseMsMax } from "@sluice/api"
 import type { RuleOptions } from "@sluice/rules"
-import { undeliveredRetentionMsOf, type Config } from "./config.ts"
+import { postRetentionMsOf, undeliveredRetentionMsOf, type Config } from "./config.ts"
 import { ConfigError } from "./runtime/config-error.ts"
 import type { Apps } from "./control/apps.ts"
 import { createDeadLetters } from "./control/dead-letters.ts"
@@ -189,7 +189,7 @@ export function createControl(
       ...base,
       matchRetentionMs,
       undeliveredRetentionMs: undeliveredRetentionMsOf(config),
-      postRetentionMs: config.postRetentionDays * dayMs,
+      postRetentionMs: postRetentionMsOf(config),
       deadLetterRetentionMs: config.deadLetterRetentionDays * dayMs,
       deletionsRememberedMs: config.deletionsRememberedHours * hourMs,
       believesClock: config.clockJump === "believe",

@@ -28,6 +28,7 @@ function begin(): void {
   damaged = new Set()
   counted = { posts: 0, searches: 0 }
   filler = new IndexFiller({
+    postRetentionMs: 0,
     store,
     index,
     clock: createManualClock(),

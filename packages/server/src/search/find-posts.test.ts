@@ -109,6 +109,7 @@ class Searched {
   readonly index = new MemorySearchIndex()
   readonly earlier = new EarlierPosts()
   readonly filler = new IndexFiller({
+    postRetentionMs: 0,
     store: this.store,
     index: this.index,
     clock: createManualClock(),
@@ -366,6 +367,7 @@ test("a filler whose steps fail leaves the index that another leaves", async () 
     await searched.append([{ data: { id: "1", text: "a cat" } }, { data: { id: "2", text: "dog" } }])
   let calls = 0
   const filler = new IndexFiller({
+    postRetentionMs: 0,
     store: failing.store,
     earlier: failing.earlier,
     clock: createManualClock(),

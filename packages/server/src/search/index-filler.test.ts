@@ -13,6 +13,7 @@ type FillerClock = FillerDeps["clock"] & { advance(ms: number): Promise<void> }
 function fillerOf(stepMs: number, clock: FillerClock = createManualClock(), deletions: readonly Deletion[] = []) {
   const taken = { steps: 0, erasures: 0 }
   const filler = new IndexFiller({
+    postRetentionMs: 0,
     clock,
     earlier: new EarlierPosts(),
     pause: () => undefined,

@@ -18,8 +18,8 @@ import type { PostStore } from "../store/port/post-store.ts"
 import type { IndexedPost, SearchIndex } from "../store/search-index.ts"
 import { IndexMoved } from "../store/store-faults.ts"
 import { DeletedPosts, type DeletedPostsDeps } from "./deleted-posts.ts"
-import { forgetDeleted } from "./forget-deleted.ts"
 import { indexedPost } from "./indexed-post.ts"
+import { RetentionSweep, type RetentionSweepDeps } from "./retention-sweep.ts"
 
 /** Most posts that are added in one transaction. Ours: some 10 ms. */
 const stepPostsMax = 500
@@ -43,10 +43,10 @@ const restPerStep = 2
 const catchUpMsMax = 50
 
 /** Dependencies of a filler. */
-export interface FillerDeps {
+export interface FillerDeps extends Pick<RetentionSweepDeps, "postRetentionMs"> {
   readonly store: Pick<ArrivalReads, "arrivedPosts"> & Pick<PostStore, "postsById"> & DeletedPostsDeps["store"]
   readonly index: Pick<SearchIndex, "position" | "add" | "eraseRemoved"> & DeletedPostsDeps["index"]
-  readonly clock: Pick<Clock, "sleep" | "monotonicMs">
+  readonly clock: Pick<Clock, "sleep" | "monotonicMs" | "nowMs">
   /** Learns the places of each post. */
   readonly earlier: EarlierPosts
   /** Called before each post is read, so that searches have their turns. */
@@ -58,11 +58,13 @@ export interface FillerDeps {
 export class IndexFiller {
   readonly #deps: FillerDeps
   readonly #deleted: DeletedPosts
+  readonly #sweep: RetentionSweep
   #step: Promise<unknown> = Promise.resolve()
 
   constructor(deps: FillerDeps) {
     this.#deps = deps
     this.#deleted = new DeletedPosts(deps)
+    this.#sweep = new RetentionSweep(deps)
   }
 
   /** Fills the index until `signal`. A step that fails is reported and tried again. */
@@ -78,7 +80,7 @@ export class IndexFiller {
         if (this.#deleted.isErasureTime(clock.monotonicMs(), { isBusy: hasAdded })) await this.#deleted.erase()
         if (clock.monotonicMs() >= forgetsAtMs) {
           forgetsAtMs = clock.monotonicMs() + forgetMs
-          await forgetDeleted(this.#deps, signal)
+          await this.#sweep.pass(signal)
         }
       } catch (error) {
         failed(error)

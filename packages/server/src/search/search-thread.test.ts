@@ -24,7 +24,7 @@ beforeEach(async () => {
   const settings = { cacheBytes: 67_108_864, crashPoint: undefined, warn: () => undefined }
   served = await engine.serve({ ...settings, rounds: new FairRounds(systemClock), report: expect.unreachable })
   thread = await startSearchThread(
-    { storeAccess: served.grantReadAccess() },
+    { storeAccess: served.grantReadAccess(), postRetentionMs: 0 },
     { failed: (error) => expect.fail(String(error)) },
   )
 })

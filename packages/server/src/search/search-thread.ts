@@ -14,7 +14,7 @@ import { openSearchIndex, openStoreToRead, type StoreAccess } from "../store/eng
 import { countPosts, type PostCounts } from "./count-posts.ts"
 import { findIncluding } from "./find-including.ts"
 import { findPosts, type FoundPosts, type FoundRange, type SearchBudget, type SearchDeps } from "./find-posts.ts"
-import { IndexFiller } from "./index-filler.ts"
+import { IndexFiller, type FillerDeps } from "./index-filler.ts"
 import { rankPosts } from "./rank-posts.ts"
 import { PostSearch, type SearchedRule } from "./post-search.ts"
 
@@ -28,7 +28,7 @@ const learntPosts = { limit: 10_000, bytesMax: 33_554_432 }
 const youngHeapMb = 12
 
 /** Settings of the thread. */
-export interface SearchThreadSettings {
+export interface SearchThreadSettings extends Pick<FillerDeps, "postRetentionMs"> {
   /** Granted by `grantReadAccess`. */
   readonly storeAccess: StoreAccess
 }
@@ -82,7 +82,7 @@ export async function startSearchThread(
   }
 }
 
-serveThread(import.meta.url, async ({ storeAccess }: SearchThreadSettings, port) => {
+serveThread(import.meta.url, async ({ storeAccess, postRetentionMs }: SearchThreadSettings, port) => {
   runBehindOthers()
   await using opening = new AsyncDisposableStack()
   const store = opening.use(await openStoreToRead(storeAccess))
@@ -95,6 +95,7 @@ serveThread(import.meta.url, async ({ storeAccess }: SearchThreadSettings, port)
       index,
       clock,
       earlier,
+      postRetentionMs,
       pause: pauses(turns.open()),
       failed: (error) => reports.tell("failed", [sentError(error)]),
     }),

@@ -12,12 +12,11 @@ import type { AppId, PostId } from "../model/ids.ts"
 import { PerAppQueues } from "../control/per-app-queues.ts"
 import { countTooCostly, searchIsOff } from "../model/problem.ts"
 import type { Events } from "../runtime/events/events.ts"
-import type { StoreAccess } from "../store/engine.ts"
 import type { Leases } from "../store/leases.ts"
 import { CountTooCostly, type PostCounts } from "./count-posts.ts"
 import type { FoundPosts, FoundRange, SearchBudget } from "./find-posts.ts"
 import type { SearchedRule } from "./post-search.ts"
-import { startSearchThread, type SearchThread } from "./search-thread.ts"
+import { startSearchThread, type SearchThread, type SearchThreadSettings } from "./search-thread.ts"
 
 /** Searches over stored posts. */
 export interface Searches {
@@ -55,16 +54,15 @@ async function refuse(): Promise<never> {
 /** Starts the search thread, which fills the index while this process has the lease for it. */
 export async function startSearches({
   storeAccess,
+  postRetentionMs,
   leases,
   events,
-}: {
-  /** Granted by `grantReadAccess`. */
-  readonly storeAccess: StoreAccess
+}: SearchThreadSettings & {
   readonly leases: Pick<Leases, "has" | "onChange">
   readonly events: Pick<Events, "failed">
 }): Promise<Searches & AsyncDisposable & Pick<SearchThread, "failed">> {
   const failed = (error: unknown): void => events.failed({ where: "search index", error })
-  const thread = await startSearchThread({ storeAccess }, { failed })
+  const thread = await startSearchThread({ storeAccess, postRetentionMs }, { failed })
   const followLease = (): void => thread.fill(leases.has("search index"))
   const stopFollowing = leases.onChange(followLease)
   followLease()

@@ -1,0 +1,91 @@
+/**
+ * Takes posts out of the search index that retention has deleted, so that counts do not count them.
+ *
+ *     lowest id ──► posts that are gone: remove · posts still there: pass ──► so many are still there
+ *     where the last pass stopped ──► the same ──► so many are still there, or the id at which retention ends
+ *
+ * Retention deletes nearly in the order of ids, so a pass begins with the lowest. But it spares posts that a dead letter
+ * needs, and judges ids that hold no time by the time of the post: posts that are gone may lie behind any number that are
+ * there. So each pass goes on from where the last one stopped, too, and begins again after the last id.
+ */
+import { firstIdAt, type PostId } from "../model/ids.ts"
+import type { Clock } from "../runtime/clock.ts"
+import { idEnds } from "../store/id-bounds.ts"
+import type { PostStore } from "../store/port/post-store.ts"
+import type { SearchIndex } from "../store/search-index.ts"
+
+/** Posts that are compared at a time. Ours. */
+const comparedMax = 500
+
+/** Posts still there that a pass compares from the lowest id on, and as many from where the last one stopped. Ours: a second. */
+const passedPostsMax = 25_000
+
+/** Most bytes that one read returns; the last post may go over it. Ours. */
+const readBytesMax = 1_048_576
+
+/** Dependencies and settings of sweeps. */
+export interface RetentionSweepDeps {
+  readonly store: Pick<PostStore, "postsById">
+  readonly index: Pick<SearchIndex, "find" | "remove">
+  readonly clock: Pick<Clock, "nowMs">
+  /** 0 keeps posts forever. */
+  readonly postRetentionMs: number
+  /** As `passedPostsMax`, when absent. */
+  readonly passedMax?: number
+}
+
+/** Compares the index with the store, some posts in each pass. One pass at a time. */
+export class RetentionSweep {
+  readonly #deps: RetentionSweepDeps
+  /** The id up to which, inclusive, the last pass has compared. */
+  #reached = idEnds.below
+
+  constructor(deps: RetentionSweepDeps) {
+    this.#deps = deps
+  }
+
+  /** Makes one pass, or a part of it when `signal` aborts. */
+  async pass(signal: AbortSignal): Promise<void> {
+    const reached = await this.#compare(idEnds.below, signal)
+    const from = reached !== undefined && reached < this.#reached ? this.#reached : reached
+    this.#reached = (from === undefined ? undefined : await this.#compare(from, signal)) ?? idEnds.below
+  }
+
+  /**
+   * Removes posts with ids above `from` that are gone, until it has compared `passedMax` that are there. Returns the id that it
+   * has reached; undefined when no post further on can be gone.
+   */
+  async #compare(from: bigint, signal: AbortSignal): Promise<bigint | undefined> {
+    const { store, index, passedMax = passedPostsMax } = this.#deps
+    let reached = from
+    let passed = 0
+    while (!signal.aborted && passed < passedMax) {
+      const range = { above: reached, upTo: idEnds.above, direction: "newer", limit: comparedMax } as const
+      const ids = await index.find({ kind: "everything" }, range)
+      const stored = await storedOf(store, ids)
+      const gone = ids.filter((id) => !stored.has(id))
+      if (gone.length > 0) await index.remove(gone)
+      reached = BigInt(ids.at(-1) ?? idEnds.above)
+      passed += stored.size
+      if (ids.length < comparedMax || (gone.length === 0 && reached >= this.#keptFrom())) return undefined
+    }
+    return reached
+  }
+
+  /** The first id whose time says that retention keeps its post. */
+  #keptFrom(): bigint {
+    const { clock, postRetentionMs } = this.#deps
+    return postRetentionMs === 0 ? idEnds.below : firstIdAt(clock.nowMs() - postRetentionMs)
+  }
+}
+
+/** The posts that are stored, damaged or not. */
+async function storedOf(store: Pick<PostStore, "postsById">, ids: readonly PostId[]): Promise<ReadonlySet<PostId>> {
+  const stored = new Set<PostId>()
+  for (let rest = ids; rest.length > 0;) {
+    const { posts, damaged, stoppedAt } = await store.postsById({ ids: rest, shape: "core", bytesMax: readBytesMax })
+    for (const id of [...posts.map((post) => post.id), ...damaged]) stored.add(id)
+    rest = stoppedAt === undefined ? [] : rest.slice(rest.indexOf(stoppedAt) + 1)
+  }
+  return stored
+}
