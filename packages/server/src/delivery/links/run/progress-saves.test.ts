@@ -3,7 +3,7 @@ import type { LinkId, MatchSeq } from "../../../model/ids.ts"
 import type { LinkProgress } from "../../../model/link.ts"
 import { createManualClock } from "../../../runtime/manual-clock.testing.ts"
 import { soleLeases, type LinkLease } from "../../../store/leases.ts"
-import { StoreFailed } from "../../../store/store-faults.ts"
+import { StoreDamaged, StoreFailed, StoreFull } from "../../../store/store-faults.ts"
 import type { Store } from "../../../store/store.ts"
 import { createRecordedEvents } from "../link-harness.testing.ts"
 import { ProgressSaves, type ProgressSource } from "./progress-saves.ts"
@@ -82,7 +82,7 @@ test("progress is saved at once, and progress made during a save is saved togeth
   expect(given.slice(1)).toEqual([["1 at 2", "2 at 1"]])
   ends[1]?.resolve([])
   await clock.advance(0)
-  expect(saved).toEqual(["first of a", "second of a", "first of b", "third of a"])
+  expect(saved).toEqual(["first of a", "second of a", "third of a", "first of b"])
   stop.abort()
   await ended
   expect(given).toHaveLength(2)
@@ -167,4 +167,69 @@ test("after a failure of the store nothing is retried, and nothing waits", async
   await ended
   expect(given).toHaveLength(1)
   expect(saved).toEqual([])
+})
+
+/** Rejects the saves with the progress of link 2, and resolves all others, until none is left. */
+async function failSavesOfLink2({ given, ends }: ReturnType<typeof start>): Promise<void> {
+  for (let at = 0; at < ends.length; at += 1) {
+    const hasLink2 = given[at]?.some((progress) => progress.startsWith("2 ")) === true
+    if (hasLink2) ends[at]?.reject(new StoreDamaged("The page is damaged."))
+    else ends[at]?.resolve([])
+    await clock.advance(0)
+  }
+}
+
+test("a link whose rows are damaged waits, and the progress of all others is saved", async () => {
+  const started = start()
+  const { given, ends, save, saved, stop, ended } = started
+  const links = [source("1"), source("2"), source("3")]
+  for (const [at, link] of links.entries()) save(`first of ${at + 1}`, link)
+  await clock.advance(0)
+  expect(given).toEqual([["1 at 1", "2 at 1", "3 at 1"]])
+  await failSavesOfLink2(started)
+  expect(saved).toEqual(["first of 1", "first of 3"])
+  for (const [at, link] of links.entries()) save(`second of ${at + 1}`, link)
+  await clock.advance(2)
+  await failSavesOfLink2(started)
+  expect(given.slice(1)).toEqual([["1 at 1"], ["2 at 1"], ["3 at 1"], ["1 at 2", "3 at 2"]])
+  expect(saved.slice(2)).toEqual(["second of 1", "second of 3"])
+  await clock.advance(1_000)
+  expect(given.slice(5)).toEqual([["2 at 1"]])
+  ends[5]?.resolve([])
+  await clock.advance(2)
+  expect(given.slice(6)).toEqual([["2 at 2"]])
+  ends[6]?.resolve([])
+  await clock.advance(0)
+  expect(saved.slice(4)).toEqual(["first of 2", "second of 2"])
+  stop.abort()
+  await ended
+})
+
+test("a stop saves the progress of links next to one whose rows are damaged, and ends", async () => {
+  const started = start()
+  const { given, save, saved, stop, ended } = started
+  for (const id of ["1", "2"]) save(`link ${id}`, source(id))
+  await clock.advance(0)
+  stop.abort()
+  await failSavesOfLink2(started)
+  await ended
+  expect(given).toEqual([["1 at 1", "2 at 1"], ["1 at 1"], ["2 at 1"]])
+  expect(saved).toEqual(["link 1"])
+})
+
+test("while the store is full, all links are saved together", async () => {
+  const { given, ends, save, saved, stop, ended } = start()
+  for (const id of ["1", "2"]) save(`link ${id}`, source(id))
+  await clock.advance(0)
+  ends[0]?.reject(new StoreFull("The disk is full."))
+  await clock.advance(1_000)
+  expect(given).toEqual([
+    ["1 at 1", "2 at 1"],
+    ["1 at 1", "2 at 1"],
+  ])
+  ends[1]?.resolve([])
+  await clock.advance(0)
+  expect(saved).toEqual(["link 1", "link 2"])
+  stop.abort()
+  await ended
 })

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises"
 import type { LinkProgress } from "../../../model/link.ts"
-import { StoreFailed } from "../../../store/store-faults.ts"
+import { StoreFailed, StoreFull } from "../../../store/store-faults.ts"
 import type { SendingDeps } from "../../sending/sending-deps.ts"
 
 /** Wait after a save that failed. */
@@ -27,10 +27,23 @@ interface ProgressSavesDeps extends Pick<SendingDeps, "clock" | "events" | "leas
   readonly store: Pick<SendingDeps["store"], "saveProgress">
 }
 
+/** Progress that was taken from a source and is not durable yet. */
+interface Part {
+  readonly source: ProgressSource
+  readonly progress: LinkProgress
+  readonly saved: PromiseWithResolvers<void>
+}
+
 /**
  * Saves the progress of all links together: one save is in progress at a time, and the next has all that was made
  * since. Between two there is a short pause, which ends when a link can use few of its slots because the outcomes in
  * the others are not saved: that is the bound on what has to be saved.
+ *
+ *     parts of all links ─► one save ── fails as the store is full ─► the same save again
+ *                               └────── fails by another fault ─► each part by itself, until it is saved
+ *
+ * The fault may lie in the rows of one link, as on a bad sector. So after it only the links whose own parts cannot be
+ * saved wait, and the others go on.
  */
 export class ProgressSaves {
   readonly #deps: ProgressSavesDeps
@@ -38,8 +51,12 @@ export class ProgressSaves {
   #wake: (() => void) | undefined
   /** Ends the pause before the next save. */
   #pause = new AbortController()
-  #waiting = new Set<ProgressSource>()
-  #saved = Promise.withResolvers<void>()
+  /** Sources that have made progress since it was last taken. */
+  readonly #waiting = new Map<ProgressSource, PromiseWithResolvers<void>>()
+  /** Sources of parts that are saved by themselves. Nothing more is taken from them, since it builds on the part. */
+  readonly #held = new Set<ProgressSource>()
+  /** The saves of these parts, until they succeed or are given up. */
+  readonly #lone = new Set<Promise<void>>()
   #hasStoreFailed = false
 
   constructor(deps: ProgressSavesDeps) {
@@ -48,9 +65,10 @@ export class ProgressSaves {
 
   /** Resolves when the progress that `source` has made by now is durable; stays pending when it never is. */
   save(source: ProgressSource): Promise<void> {
-    this.#waiting.add(source)
+    const saved = this.#waiting.get(source) ?? Promise.withResolvers()
+    this.#waiting.set(source, saved)
     this.#wake?.()
-    return this.#saved.promise
+    return saved.promise
   }
 
   /** Begins the next save as soon as possible. */
@@ -67,16 +85,18 @@ export class ProgressSaves {
     }
     signal.addEventListener("abort", onAbort, { once: true })
     let nextAtMs = 0
-    while (!signal.aborted || this.#waiting.size > 0) {
-      if (this.#waiting.size === 0) {
-        await this.#woken()
+    while (!this.#hasStoreFailed) {
+      if (!this.#hasWork()) {
+        if (!signal.aborted) await this.#woken()
+        else if (this.#lone.size > 0) await Promise.race(this.#lone)
+        else return
         continue
       }
       const waitMs = nextAtMs - this.#deps.clock.monotonicMs()
       if (waitMs > 0 && !signal.aborted) await this.#deps.clock.sleep(waitMs, this.#pause.signal)
       nextAtMs = this.#deps.clock.monotonicMs() + pauseMs
-      // A part that cannot be saved is tried until it can, and nothing is saved that builds on it.
-      if (!(await this.#saveWaiting(signal))) return
+      // Parts that cannot be saved are tried until they can, and nothing is saved that builds on them.
+      if (!(await this.#saveParts(this.#takeParts(), signal))) return
     }
   }
 
@@ -88,30 +108,76 @@ export class ProgressSaves {
     await nextTurn()
   }
 
-  async #saveWaiting(signal: AbortSignal): Promise<boolean> {
-    const [sources, saved] = [this.#waiting, this.#saved]
-    this.#waiting = new Set()
-    this.#saved = Promise.withResolvers()
+  #hasWork(): boolean {
+    return this.#waiting.keys().some((source) => !this.#held.has(source))
+  }
+
+  #takeParts(): readonly Part[] {
     this.#pause = new AbortController()
-    const progress = Array.from(sources, (source) => source.takeProgress())
-    while (!(await this.#try(progress))) {
+    const parts: Part[] = []
+    for (const [source, saved] of this.#waiting) {
+      if (this.#held.has(source)) continue
+      this.#waiting.delete(source)
+      parts.push({ source, progress: source.takeProgress(), saved })
+    }
+    return parts
+  }
+
+  /** Saves the parts in one save, or leaves each to a save by itself. False when they are given up. */
+  async #saveParts(parts: readonly Part[], signal: AbortSignal): Promise<boolean> {
+    for (;;) {
+      const outcome = await this.#try(parts)
+      if (outcome === "saved") {
+        settle(parts)
+        return true
+      }
+      if (outcome === "fault") {
+        for (const part of parts) this.#saveAlone(part, signal, { hasFailed: parts.length === 1 })
+        return true
+      }
       if (signal.aborted || this.#hasStoreFailed) return false
       await this.#deps.clock.sleep(retryMs, signal)
     }
-    for (const source of sources) source.progressSaved()
-    saved.resolve()
-    return true
   }
 
-  async #try(progress: readonly LinkProgress[]): Promise<boolean> {
+  /** Begins to save a part by itself. Its source is held until that succeeds. */
+  #saveAlone(part: Part, signal: AbortSignal, { hasFailed }: { readonly hasFailed: boolean }): void {
+    this.#held.add(part.source)
+    const saving = this.#untilSaved(part, signal, hasFailed).finally(() => {
+      this.#lone.delete(saving)
+      this.#wake?.()
+    })
+    this.#lone.add(saving)
+  }
+
+  async #untilSaved(part: Part, signal: AbortSignal, hasFailed: boolean): Promise<void> {
+    let isSaved = !hasFailed && (await this.#try([part])) === "saved"
+    while (!isSaved && !signal.aborted && !this.#hasStoreFailed) {
+      await this.#deps.clock.sleep(retryMs, signal)
+      isSaved = (await this.#try([part])) === "saved"
+    }
+    if (!isSaved) return
+    this.#held.delete(part.source)
+    settle([part])
+  }
+
+  /** `store`: no part can be saved now. `fault`: the fault may be that of some parts alone. */
+  async #try(parts: readonly Part[]): Promise<"saved" | "store" | "fault"> {
     try {
-      const lost = await this.#deps.store.saveProgress(progress)
+      const lost = await this.#deps.store.saveProgress(parts.map(({ progress }) => progress))
       if (lost.length > 0) this.#deps.leases.lost(lost)
-      return true
+      return "saved"
     } catch (error) {
       this.#deps.events.failed({ where: "progress saves", error })
-      this.#hasStoreFailed = error instanceof StoreFailed
-      return false
+      this.#hasStoreFailed ||= error instanceof StoreFailed
+      return error instanceof StoreFailed || error instanceof StoreFull ? "store" : "fault"
     }
+  }
+}
+
+function settle(parts: readonly Part[]): void {
+  for (const { source, saved } of parts) {
+    source.progressSaved()
+    saved.resolve()
   }
 }
