@@ -22,9 +22,9 @@ import {
 } from "@nats-io/transport-node"
 import type { Clock } from "../runtime/clock.ts"
 import { ConfigError } from "../runtime/config-error.ts"
+import { Backoff } from "./backoff.ts"
 import { prepareConsumer, type JetStreamNames } from "./jetstream-consumer.ts"
 import { sourceMessage } from "./jetstream-message.ts"
-import { backoffMs } from "./flow-bounds.ts"
 import { MessageFlow } from "./message-flow.ts"
 import type { AcknowledgedSourceDeps, Source } from "./source.ts"
 
@@ -74,17 +74,16 @@ export function createJetStreamSource(settings: JetStreamSettings, deps: Acknowl
   const { clock, monitor } = deps
   return {
     async run(signal) {
-      let failures = 0
+      const backoff = new Backoff(deps)
       while (!signal.aborted) {
         try {
           await using session = await Session.open(settings, deps)
-          failures = 0
-          await session.take(signal)
+          backoff.opened()
+          await session.take(signal, () => backoff.progressed())
         } catch (error) {
           monitor.failed(error)
-          failures += 1
+          await clock.sleep(backoff.failed(), signal)
         }
-        await clock.sleep(backoffMs(failures), signal)
       }
     },
   }
@@ -130,10 +129,13 @@ class Session implements AsyncDisposable {
     }
   }
 
-  /** Takes messages until aborted, and finishes those in flight. Throws when the consumer or the connection is gone. */
-  async take(signal: AbortSignal): Promise<void> {
+  /**
+   * Takes messages until aborted, and finishes those in flight. Calls `taken` whenever some were read. Throws when the consumer or
+   * the connection is gone.
+   */
+  async take(signal: AbortSignal, taken: () => void): Promise<void> {
     const { clock, monitor, drainMsMax } = this.#deps
-    const flow = new MessageFlow({ ...this.#deps, closing: signal })
+    const flow = new MessageFlow({ ...this.#deps, closing: signal, taken })
     monitor.connected(this.#place())
     void this.#watchConnection()
     void this.#measure(flow)

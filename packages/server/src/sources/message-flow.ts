@@ -11,7 +11,9 @@ import type { Intake } from "../ingest/intake.ts"
 import type { IngestReport } from "../ingest/ingest-report.ts"
 import { BodyRefused, type IntakeBody } from "../ingest/port-body.ts"
 import type { Clock } from "../runtime/clock.ts"
-import { backoffMs, backoffMsMax, bytesInFlightMax, messagesInFlightMax } from "./flow-bounds.ts"
+import { systemRandom, type Random } from "../runtime/random.ts"
+import { backoffMs, backoffMsMax } from "./backoff.ts"
+import { bytesInFlightMax, messagesInFlightMax } from "./flow-bounds.ts"
 import { lineOf } from "./message-line.ts"
 import type { SourceMonitor } from "./source.ts"
 
@@ -39,9 +41,13 @@ export interface SourceMessage {
 export interface MessageFlowDeps {
   readonly intake: Pick<Intake, "open">
   readonly clock: Pick<Clock, "sleep">
+  /** The machine's when it is absent. */
+  readonly random?: Pick<Random, "fraction"> | undefined
   readonly monitor: Pick<SourceMonitor, "failed" | "redelivered" | "done" | "returned">
   /** Aborted when no further message is to be taken. */
   readonly closing: AbortSignal
+  /** Called whenever messages are taken. */
+  readonly taken: () => void
 }
 
 const emptyMessage: Rejection = { title: "Empty Message", detail: "The message is blank." }
@@ -121,6 +127,7 @@ export class MessageFlow {
   }
 
   async #takePart(messages: readonly SourceMessage[]): Promise<void> {
+    this.#deps.taken()
     const written: SourceMessage[] = []
     const lines: Uint8Array[] = []
     for (const message of messages) {
@@ -186,7 +193,8 @@ export class MessageFlow {
     let delayMs = 0
     if (!(reason instanceof BodyRefused)) {
       this.#failures += 1
-      delayMs = backoffMs(this.#failures)
+      const { random = systemRandom } = this.#deps
+      delayMs = backoffMs(this.#failures, random.fraction())
       this.#pause = this.#deps.clock.sleep(delayMs, this.#deps.closing)
     }
     const messages = this.#written.splice(0)

@@ -9,7 +9,7 @@ import { startEmbeddingsEndpoint } from "../runtime/embeddings-endpoint.testing.
 import { createRabbitMqSource } from "./rabbitmq.ts"
 import { describeWithRabbitMq, rabbitMqAddress, testQueue } from "./rabbitmq.testing.ts"
 import type { RabbitMqSourceSettings } from "./rabbitmq-settings.ts"
-import { failureOf } from "./source-failures.testing.ts"
+import { expectWaits, failureOf } from "./source-failures.testing.ts"
 import { idsOf, metric, posts, storedIds } from "./stored-ids.testing.ts"
 
 /** A server with the source of these settings. */
@@ -279,6 +279,15 @@ describeWithRabbitMq("a queue of RabbitMQ as a source", () => {
     } finally {
       clearInterval(publishing)
     }
+  })
+
+  test("a queue that may be opened and not consumed is tried again after waits that grow", async () => {
+    await using queue = await testQueue()
+    const { connection, settings } = queue
+    // An exclusive consumer refuses all others.
+    const holder = await connection.createChannel()
+    await holder.consume(settings.queue, () => undefined, { exclusive: true })
+    await expectWaits((deps) => createRabbitMqSource(settings, deps), [1, 2, 3])
   })
 })
 

@@ -13,8 +13,8 @@
 import { readFileSync } from "node:fs"
 import type { Channel, ChannelModel, ConsumeMessage } from "amqplib"
 import { ConfigError } from "../runtime/config-error.ts"
+import { Backoff } from "./backoff.ts"
 import { DeliveryTags } from "./delivery-tags.ts"
-import { backoffMs } from "./flow-bounds.ts"
 import { MessageFlow, type Rejection, type SourceMessage } from "./message-flow.ts"
 import { closed, connectRabbitMq, QueueMissing, rabbitMqAdvice } from "./rabbitmq-connection.ts"
 import { DeadLetterQueue } from "./rabbitmq-dead-letters.ts"
@@ -33,22 +33,22 @@ export function createRabbitMqSource(settings: RabbitMqSourceSettings, deps: Ack
   const { clock, monitor } = deps
   return {
     async run(signal) {
-      let [failures, wasTaken] = [0, false]
+      const backoff = new Backoff(deps)
+      let wasTaken = false
       while (!signal.aborted) {
         try {
           await using session = await Session.open(settings, deps)
           wasTaken = true
-          failures = 0
-          await session.take(signal)
+          backoff.opened()
+          await session.take(signal, () => backoff.progressed())
         } catch (error) {
           monitor.failed(error, rabbitMqAdvice(error, settings))
-          failures += 1
           if (wasTaken && error instanceof QueueMissing) {
             monitor.gap({ reason: `The queue ${settings.queue} was deleted, with any messages that were not taken.` })
             wasTaken = false
           }
+          await clock.sleep(backoff.failed(), signal)
         }
-        await clock.sleep(backoffMs(failures), signal)
       }
     },
   }
@@ -112,11 +112,14 @@ class Session implements AsyncDisposable {
     }
   }
 
-  /** Takes messages until aborted, and finishes those in flight. Throws when the queue or the connection is gone. */
-  async take(signal: AbortSignal): Promise<void> {
+  /**
+   * Takes messages until aborted, and finishes those in flight. Calls `taken` whenever some were read. Throws when the queue or the
+   * connection is gone.
+   */
+  async take(signal: AbortSignal, taken: () => void): Promise<void> {
     const { clock, monitor, drainMsMax } = this.#deps
     const { queue, url, prefetch } = this.#settings
-    const flow = new MessageFlow({ ...this.#deps, closing: signal })
+    const flow = new MessageFlow({ ...this.#deps, closing: signal, taken })
     const stop = (): void => this.#arrival.resolve()
     signal.addEventListener("abort", stop, { once: true })
     try {

@@ -7,7 +7,7 @@ import { temporaryDirectory } from "../../../../test/support/temporary-directory
 import { envelope, startTestServer, type TestServer } from "../../../../test/support/test-server.testing.ts"
 import { startEmbeddingsEndpoint } from "../runtime/embeddings-endpoint.testing.ts"
 import { systemClock } from "../runtime/clock.ts"
-import { failureOf } from "./source-failures.testing.ts"
+import { expectWaits, failureOf } from "./source-failures.testing.ts"
 import { createRedisSource, type RedisTimes } from "./redis.ts"
 import { describeWithRedis, redisAddress, testStream, type TestStream } from "./redis.testing.ts"
 import type { RedisSourceSettings } from "./redis-settings.ts"
@@ -364,5 +364,18 @@ describeWithRedis("a stream of Redis as a source", () => {
       message: expect.stringContaining("ECONNREFUSED"),
       advice: "Start the server, or correct url.",
     })
+  })
+
+  test("a user who may connect and not read is tried again after waits that grow", async () => {
+    await using stream = await testStream()
+    const { client, settings } = stream
+    const username = settings.stream.replaceAll(":", "-")
+    await client.aclSetUser(username, ["on", ">a-password", "~*", "+@all", "-xreadgroup"])
+    try {
+      const refused = { ...settings, username, password: () => "a-password" }
+      await expectWaits((deps) => createRedisSource(refused, deps), [1, 2, 3])
+    } finally {
+      await client.aclDelUser(username)
+    }
   })
 })

@@ -15,7 +15,8 @@ import { readFileSync } from "node:fs"
 import { hostname } from "node:os"
 import { ConfigError } from "../runtime/config-error.ts"
 import { systemRandom } from "../runtime/random.ts"
-import { backoffMs, messagesInFlightMax } from "./flow-bounds.ts"
+import { Backoff } from "./backoff.ts"
+import { messagesInFlightMax } from "./flow-bounds.ts"
 import { MessageFlow, type SourceMessage } from "./message-flow.ts"
 import { redisAdvice } from "./redis-advice.ts"
 import { connectRedis, isRefusal, type RedisConnection } from "./redis-connection.ts"
@@ -77,19 +78,19 @@ export function createRedisSource(
   const consumer = `${consumerPrefix}${hostname()}-${process.pid}-${Buffer.from(systemRandom.bytes(4)).toString("hex")}`
   return {
     async run(signal) {
-      let [failures, hadGroup] = [0, false]
+      const backoff = new Backoff(deps)
+      let hadGroup = false
       while (!signal.aborted) {
         try {
           using session = await Session.open({ settings, deps, consumer, times: { ...usualTimes, ...times } })
           session.reportMade(hadGroup)
           hadGroup = true
-          failures = 0
-          await session.take(signal)
+          backoff.opened()
+          await session.take(signal, () => backoff.progressed())
         } catch (error) {
           monitor.failed(error, redisAdvice(error, settings))
-          failures += 1
+          await clock.sleep(backoff.failed(), signal)
         }
-        await clock.sleep(backoffMs(failures), signal)
       }
     },
   }
@@ -168,10 +169,13 @@ class Session implements Disposable {
     })
   }
 
-  /** Takes entries until aborted, and finishes those in flight. Throws when the group or a connection is gone. */
-  async take(signal: AbortSignal): Promise<void> {
+  /**
+   * Takes entries until aborted, and finishes those in flight. Calls `taken` whenever some were read. Throws when the group or a
+   * connection is gone.
+   */
+  async take(signal: AbortSignal, taken: () => void): Promise<void> {
     const { settings, deps } = this.#parts
-    const flow = new MessageFlow({ ...deps, closing: signal })
+    const flow = new MessageFlow({ ...deps, closing: signal, taken })
     deps.monitor.connected(`stream ${settings.stream}, group ${settings.group}, at ${settings.url}`)
     void this.#repeat(this.#parts.times.measureMs, () => this.#measure(flow))
     void this.#repeat(this.#parts.times.tidyMs, () => this.#tidy())

@@ -1,8 +1,9 @@
 import { pino } from "pino"
 import { Registry } from "prom-client"
 import { expect } from "vitest"
-import { systemClock } from "../runtime/clock.ts"
+import { systemClock, type Clock } from "../runtime/clock.ts"
 import { createEvents } from "../runtime/events/recorded-events.ts"
+import { backoffMs } from "./backoff.ts"
 import { SourceStates, type SourceState } from "./source-states.ts"
 import type { AcknowledgedSourceDeps, Source } from "./source.ts"
 
@@ -10,6 +11,43 @@ import type { AcknowledgedSourceDeps, Source } from "./source.ts"
 export async function failureOf(
   create: (deps: AcknowledgedSourceDeps) => Source,
 ): Promise<Pick<NonNullable<SourceState["lastFailure"]>, "message" | "advice">> {
+  let failure: SourceState["lastFailure"]
+  await whileRunning(create, {}, async (states) => {
+    await expect.poll(() => (failure = states.list()[0]?.lastFailure)).toBeDefined()
+  })
+  return failure ?? { message: "" }
+}
+
+/** Chance that tells the waits after failures from all other waits of a source. */
+const fraction = 0.618
+
+/** The first waits of a source that takes no post and fails each time, as many as are expected. They pass at once here. */
+export async function expectWaits(
+  create: (deps: AcknowledgedSourceDeps) => Source,
+  failures: readonly number[],
+): Promise<void> {
+  const expected = failures.map((failure) => backoffMs(failure, fraction))
+  const known = new Set(Array.from({ length: 10 }, (_, at) => backoffMs(at + 1, fraction)))
+  const waits: number[] = []
+  const clock: Clock = {
+    ...systemClock,
+    sleep(ms, signal) {
+      if (!known.has(ms)) return systemClock.sleep(ms, signal)
+      waits.push(ms)
+      return systemClock.sleep(1, signal)
+    },
+  }
+  await whileRunning(create, { clock, random: { fraction: () => fraction } }, async () => {
+    await expect.poll(() => waits.length, { timeout: 10_000 }).toBeGreaterThanOrEqual(expected.length)
+  })
+  expect(waits.slice(0, expected.length)).toEqual(expected)
+}
+
+async function whileRunning(
+  create: (deps: AcknowledgedSourceDeps) => Source,
+  { clock = systemClock, random }: Partial<Pick<AcknowledgedSourceDeps, "clock" | "random">>,
+  meanwhile: (states: SourceStates) => Promise<void>,
+): Promise<void> {
   const events = createEvents(pino({ enabled: false }), new Registry())
   const states = new SourceStates({ clock: systemClock, events })
   const intake = {
@@ -17,15 +55,13 @@ export async function failureOf(
       throw new Error("A post was taken.")
     },
   }
-  const source = create({ intake, clock: systemClock, monitor: states.monitorOf("posts"), drainMsMax: 1_000 })
+  const source = create({ intake, clock, random, monitor: states.monitorOf("posts"), drainMsMax: 1_000 })
   const ending = new AbortController()
   const running = source.run(ending.signal)
-  const failure = () => states.list()[0]?.lastFailure
   try {
-    await expect.poll(failure).toBeDefined()
+    await meanwhile(states)
   } finally {
     ending.abort()
     await running
   }
-  return failure() ?? { message: "" }
 }

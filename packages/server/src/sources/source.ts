@@ -1,6 +1,7 @@
 /** A source of posts, and the reports that it makes of itself. */
 import type { Intake } from "../ingest/intake.ts"
 import type { Clock } from "../runtime/clock.ts"
+import type { Random } from "../runtime/random.ts"
 
 /** A source of posts, by the name that the settings give it. */
 export interface Source {
@@ -12,6 +13,8 @@ export interface Source {
 export interface AcknowledgedSourceDeps {
   readonly intake: Pick<Intake, "open">
   readonly clock: Clock
+  /** The machine's when it is absent. */
+  readonly random?: Pick<Random, "fraction"> | undefined
   readonly monitor: SourceMonitor
   /** Longest wait for messages in flight at the end. */
   readonly drainMsMax: number

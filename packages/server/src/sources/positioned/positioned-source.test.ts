@@ -104,7 +104,7 @@ function run(
   const source = createPositionedSource(
     "sky",
     { reader, converter: { type: "envelopes" } },
-    { store, leases, intake, clock, monitor, drainMsMax: 2_000 },
+    { store, leases, intake, clock, random: { fraction: () => 1 }, monitor, drainMsMax: 2_000 },
   )
   const ended = source.run(controller.signal)
   const stop = async (): Promise<void> => {

@@ -12,11 +12,12 @@ import type { Intake } from "../../ingest/intake.ts"
 import { SourceSuperseded } from "../../model/source-superseded.ts"
 import type { StoredSource } from "../../model/source.ts"
 import type { Clock } from "../../runtime/clock.ts"
+import type { Random } from "../../runtime/random.ts"
 import type { Leases } from "../../store/leases.ts"
 import type { SourceReads, SourceWrites } from "../../store/port/source-store.ts"
 import type { ChangeSource } from "../../store/store.ts"
 import { timeOrderedUuid } from "../../runtime/uuid.ts"
-import { backoffMs } from "../flow-bounds.ts"
+import { Backoff } from "../backoff.ts"
 import { watchSteering } from "../steering.ts"
 import type { Source, SourceGap, SourceMonitor, SourceNotice } from "../source.ts"
 import { RecordFlow } from "./record-flow.ts"
@@ -66,6 +67,8 @@ export interface PositionedSourceDeps {
   readonly leases: Pick<Leases, "has" | "onChange">
   readonly intake: Pick<Intake, "openSource">
   readonly clock: Clock
+  /** The machine's when it is absent. */
+  readonly random?: Pick<Random, "fraction"> | undefined
   readonly monitor: SourceMonitor
   /** Longest wait for records in flight at the end. */
   readonly drainMsMax: number
@@ -73,9 +76,6 @@ export interface PositionedSourceDeps {
 
 /** Time between two looks for the lease, if no hint comes. Ours. */
 const leaseMs = 2_000
-
-/** A read that lasted as long is none that failed at once, also without a record: its failure counts as the first. Ours. */
-const steadyMs = 10_000
 
 /** The source of a name, read by `reader` and converted by `converter`. */
 export function createPositionedSource(
@@ -87,27 +87,26 @@ export function createPositionedSource(
   const task = `source ${name}` as const
   return {
     async run(signal) {
-      let failures = 0
+      const backoff = new Backoff(deps)
       let failedAt: string | undefined
       while (!signal.aborted) {
         if (!leases.has(task)) {
           await changed(deps, signal)
           continue
         }
-        const beganMs = clock.monotonicMs()
         try {
+          backoff.opened()
           await drive(name, { reader, converter }, deps, signal)
-          failures = 0
+          backoff.progressed()
         } catch (error) {
           if (signal.aborted) break
           // A source that closes each connection after some records goes on at once, as long as its position moves.
           const position = await durablePosition(name, deps).catch(() => failedAt)
-          const isSteady = clock.monotonicMs() - beganMs > steadyMs || position !== failedAt
-          failures = isSteady ? 1 : failures + 1
+          if (position !== failedAt) backoff.progressed()
           failedAt = position
           const { advice, waitMs = 0 } = error instanceof AdvisedError ? error : {}
           monitor.failed(error, advice)
-          await clock.sleep(Math.max(waitMs, backoffMs(failures)), signal)
+          await clock.sleep(Math.max(waitMs, backoff.failed()), signal)
         }
       }
       await reader[Symbol.asyncDispose]?.()
