@@ -8,7 +8,7 @@ import type { Clock } from "../../runtime/clock.ts"
 import type { OutboundPosture } from "../../runtime/outbound/outbound-address.ts"
 import { openStreamedResponse, type StreamedResponse } from "../../runtime/outbound/streamed-response.ts"
 import { ItemEvents } from "../positioned/item-events.ts"
-import { checkDestination, connectionFailure, refusalBytesMax, retryAfterOf } from "../positioned/refusals.ts"
+import { checkDestination, connectionFailure, refusalBody, retryAfterOf } from "../positioned/refusals.ts"
 import { Watchdog } from "../positioned/watchdog.ts"
 import { openWebSocket, type ReadableWebSocket } from "../positioned/web-socket.ts"
 import { advisedFailure, InstanceRefused } from "./instance-refusals.ts"
@@ -102,11 +102,7 @@ export async function connectEvents(options: ConnectionOptions, signal: AbortSig
 }
 
 async function refusalOf(response: StreamedResponse, host: string, clock: Clock): Promise<InstanceRefused> {
-  let body = ""
-  for await (const chunk of response.body as AsyncIterable<Buffer>) {
-    body += chunk.toString("utf8")
-    if (body.length >= refusalBytesMax) break
-  }
+  const body = await refusalBody(response.body)
   const { status } = response
   const names = ["retry-after", "x-ratelimit-reset"]
   const retryAfter = retryAfterOf(status, Object.fromEntries(names.map((name) => [name, response.header(name)])))

@@ -14,6 +14,8 @@ export interface Scripted {
   readonly status: number
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: unknown
+  /** The answer is sent, and neither ended nor closed. */
+  readonly isStalled?: boolean
 }
 
 /** Properties of an instance. */
@@ -223,8 +225,9 @@ export class MastodonServer implements AsyncDisposable {
         this.#serveEvents(url, response)
         return
       }
-      const { status, headers = {}, body } = this.#scriptedFor(request) ?? this.#answer(request, url)
-      response.writeHead(status, { "content-type": "application/json", ...headers }).end(JSON.stringify(body ?? {}))
+      const { status, headers = {}, body, isStalled } = this.#scriptedFor(request) ?? this.#answer(request, url)
+      response.writeHead(status, { "content-type": "application/json", ...headers }).write(JSON.stringify(body ?? {}))
+      if (isStalled !== true) response.end()
     })()
   }
 

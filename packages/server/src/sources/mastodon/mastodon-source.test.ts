@@ -492,6 +492,14 @@ describe("server-sent events", () => {
     await expect.poll(() => server.subscribed).toEqual([])
   })
 
+  test("are refused with what has come of a refusal that never ends", async () => {
+    const server = await instance({ token: "secret" })
+    const body = { error: "Too much." }
+    server.scripted.push({ path: "/api/v1/streaming/", answer: { status: 403, body, isStalled: true } })
+    const { end } = read(server, { transport: "sse" })
+    expect(await end).toMatchObject({ message: expect.stringContaining('403. It says: "Too much.".') })
+  }, 20_000)
+
   test("that cannot be taken for ten seconds make the reader hang up", async () => {
     const server = await instance()
     const room = Promise.withResolvers<void>()

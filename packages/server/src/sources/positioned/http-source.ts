@@ -24,7 +24,7 @@ import { ItemEvents } from "./item-events.ts"
 import { readItems, type ItemFlow } from "./item-flow.ts"
 import { Endless, ItemLines } from "./item-lines.ts"
 import { AdvisedError, type RecordReader, type RecordSink } from "./positioned-source.ts"
-import { checkDestination, connectionFailure, refusalBytesMax, SourceRefused } from "./refusals.ts"
+import { checkDestination, connectionFailure, refusalBody, SourceRefused } from "./refusals.ts"
 import { Watchdog } from "./watchdog.ts"
 import type { SourceItem } from "../mapping/source-item.ts"
 
@@ -160,21 +160,8 @@ class HttpReading {
   async #refusalOf(response: StreamedResponse, host: string): Promise<SourceRefused> {
     const { status } = response
     const retryAfter = response.header("retry-after")
-    const body = await this.#bodyStart(response.body, host)
+    const body = await refusalBody(response.body)
     return new SourceRefused({ host, status, retryAfter, body }, this.#deps.clock.nowMs())
-  }
-
-  async #bodyStart(body: Readable, host: string): Promise<string> {
-    const chunks: Buffer[] = []
-    try {
-      for await (const chunk of this.#chunks(body, host)) {
-        chunks.push(chunk)
-        if (chunks.reduce((sum, { length }) => sum + length, 0) >= refusalBytesMax) break
-      }
-    } catch {
-      // The part that has come tells enough.
-    }
-    return Buffer.concat(chunks).toString("utf8", 0, refusalBytesMax)
   }
 
   async #readLines(body: Readable, host: string): Promise<number> {

@@ -1,4 +1,5 @@
 /** Why a source cannot be read, each with what the operator can do. */
+import type { Readable } from "node:stream"
 import { isDateTime } from "../../model/date-time.ts"
 import { AddressRefused, destinationFault, type OutboundPosture } from "../../runtime/outbound/outbound-address.ts"
 import { retryAfterMs } from "../../runtime/outbound/retry-after.ts"
@@ -16,7 +17,10 @@ export interface Refusal {
 }
 
 /** Most bytes of a refusing response that are read. Ours. */
-export const refusalBytesMax = 4_096
+const refusalBytesMax = 4_096
+
+/** Longest wait for them. Ours: as long as a connection may take. */
+const refusalMsMax = 10_000
 
 /** Longest wait that a `retry-after` header may ask for. Ours. */
 const retryAfterMsMax = 3_600_000
@@ -34,6 +38,25 @@ export class SourceRefused extends AdvisedError {
     this.status = status
     this.body = body
   }
+}
+
+/** The beginning of the body of a refusal as text, as far as it comes in time. Ends the body. Never rejects. */
+export async function refusalBody(body: Readable): Promise<string> {
+  const chunks: Buffer[] = []
+  let length = 0
+  const late = setTimeout(() => body.destroy(), refusalMsMax)
+  try {
+    for await (const chunk of body as AsyncIterable<Buffer>) {
+      chunks.push(chunk)
+      length += chunk.length
+      if (length >= refusalBytesMax) break
+    }
+  } catch {
+    // The part that has come tells enough.
+  } finally {
+    clearTimeout(late)
+  }
+  return Buffer.concat(chunks).toString("utf8", 0, Math.min(length, refusalBytesMax))
 }
 
 /**

@@ -15,7 +15,7 @@ import type { Clock } from "../../runtime/clock.ts"
 import { guardedConnectOptions } from "../../runtime/outbound/guarded-connect.ts"
 import type { OutboundPosture, Resolve } from "../../runtime/outbound/outbound-address.ts"
 import { AdvisedError } from "./positioned-source.ts"
-import { checkDestination, connectionFailure, refusalBytesMax, retryAfterOf, SourceRefused } from "./refusals.ts"
+import { checkDestination, connectionFailure, refusalBody, retryAfterOf, SourceRefused } from "./refusals.ts"
 import { Watchdog } from "./watchdog.ts"
 import type { ClientRequest, IncomingMessage } from "node:http"
 import type { WebSocket } from "ws"
@@ -321,7 +321,7 @@ class OpenedWebSocket implements ReadableWebSocket {
 
   async #refuse(request: ClientRequest, response: IncomingMessage): Promise<void> {
     const { host } = this
-    const body = await bodyStart(response)
+    const body = await refusalBody(response)
     const status = response.statusCode ?? 0
     const retryAfter = retryAfterOf(status, response.headers)
     this.#lose(new SourceRefused({ host, status, retryAfter, body }, this.#options.clock.nowMs()))
@@ -331,20 +331,4 @@ class OpenedWebSocket implements ReadableWebSocket {
 
 function memoryOf({ bytes }: WebSocketMessage): number {
   return bytes.length + messageOverheadBytes
-}
-
-/** The beginning of a response's body, as far as it comes. */
-async function bodyStart(response: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = []
-  let length = 0
-  try {
-    for await (const chunk of response as AsyncIterable<Buffer>) {
-      chunks.push(chunk)
-      length += chunk.length
-      if (length >= refusalBytesMax) break
-    }
-  } catch {
-    // The part that has come tells enough.
-  }
-  return Buffer.concat(chunks).toString("utf8", 0, Math.min(length, refusalBytesMax))
 }
