@@ -3,7 +3,7 @@ import type { LinkId, MatchSeq } from "../../../model/ids.ts"
 import type { LinkProgress } from "../../../model/link.ts"
 import { createManualClock } from "../../../runtime/manual-clock.testing.ts"
 import { soleLeases, type LinkLease } from "../../../store/leases.ts"
-import { StoreDamaged, StoreFailed, StoreFull } from "../../../store/store-faults.ts"
+import { StoreDamaged, StoreFailed, StoreFull, StoreUnavailable } from "../../../store/store-faults.ts"
 import type { Store } from "../../../store/store.ts"
 import { createRecordedEvents } from "../link-harness.testing.ts"
 import { ProgressSaves, type ProgressSource } from "./progress-saves.ts"
@@ -217,19 +217,22 @@ test("a stop saves the progress of links next to one whose rows are damaged, and
   expect(saved).toEqual(["link 1"])
 })
 
-test("while the store is full, all links are saved together", async () => {
-  const { given, ends, save, saved, stop, ended } = start()
-  for (const id of ["1", "2"]) save(`link ${id}`, source(id))
-  await clock.advance(0)
-  ends[0]?.reject(new StoreFull("The disk is full."))
-  await clock.advance(1_000)
-  expect(given).toEqual([
-    ["1 at 1", "2 at 1"],
-    ["1 at 1", "2 at 1"],
-  ])
-  ends[1]?.resolve([])
-  await clock.advance(0)
-  expect(saved).toEqual(["link 1", "link 2"])
-  stop.abort()
-  await ended
-})
+test.each([new StoreFull("The disk is full."), new StoreUnavailable("The database does not answer.")])(
+  "while nothing can be saved, all links are saved together: %s",
+  async (fault) => {
+    const { given, ends, save, saved, stop, ended } = start()
+    for (const id of ["1", "2"]) save(`link ${id}`, source(id))
+    await clock.advance(0)
+    ends[0]?.reject(fault)
+    await clock.advance(1_000)
+    expect(given).toEqual([
+      ["1 at 1", "2 at 1"],
+      ["1 at 1", "2 at 1"],
+    ])
+    ends[1]?.resolve([])
+    await clock.advance(0)
+    expect(saved).toEqual(["link 1", "link 2"])
+    stop.abort()
+    await ended
+  },
+)

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises"
 import type { LinkProgress } from "../../../model/link.ts"
-import { StoreFailed, StoreFull } from "../../../store/store-faults.ts"
+import { StoreDamaged, StoreFailed, StoreUnreadable } from "../../../store/store-faults.ts"
 import type { SendingDeps } from "../../sending/sending-deps.ts"
 
 /** Wait after a save that failed. */
@@ -39,11 +39,11 @@ interface Part {
  * since. Between two there is a short pause, which ends when a link can use few of its slots because the outcomes in
  * the others are not saved: that is the bound on what has to be saved.
  *
- *     parts of all links ─► one save ── fails as the store is full ─► the same save again
- *                               └────── fails by another fault ─► each part by itself, until it is saved
+ *     parts of all links ─► one save ── the store is full, or not reached ─► the same save again
+ *                               └────── rows are damaged or unreadable ─► each part by itself, until it is saved
  *
- * The fault may lie in the rows of one link, as on a bad sector. So after it only the links whose own parts cannot be
- * saved wait, and the others go on.
+ * The rows may be those of one link, as on a bad sector. So only the links whose own parts cannot be saved wait, and the
+ * others go on.
  */
 export class ProgressSaves {
   readonly #deps: ProgressSavesDeps
@@ -170,7 +170,7 @@ export class ProgressSaves {
     } catch (error) {
       this.#deps.events.failed({ where: "progress saves", error })
       this.#hasStoreFailed ||= error instanceof StoreFailed
-      return error instanceof StoreFailed || error instanceof StoreFull ? "store" : "fault"
+      return error instanceof StoreDamaged || error instanceof StoreUnreadable ? "fault" : "store"
     }
   }
 }
