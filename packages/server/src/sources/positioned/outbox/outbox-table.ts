@@ -108,7 +108,7 @@ export class ConnectedTable implements OutboxTable<EnvelopeRow>, AsyncDisposable
 
   /**
    * Throws an `AdvisedError` when the ids of the table have not come to the position: then rows were numbered anew, and
-   * those up to the position may never have been read. Where the sequence may not be read, the rows alone tell.
+   * those up to the position may never have been read. Only rows count when the sequence may not be read.
    */
   async refuseBehind(position: bigint): Promise<void> {
     const { table, id } = this.#names
