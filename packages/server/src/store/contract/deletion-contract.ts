@@ -180,6 +180,25 @@ export function deletionContract(make: MakeStore): void {
       ])
     })
 
+    test("a post that an earlier version stored is rewritten for all readers, and responses to attempts at it are dropped", async () => {
+      const showing = including("4", "7", { "2": "marker" })
+      // As an earlier version stored it: it is not known that it shows the post.
+      await append({ ...showing, includedIds: [] })
+      const response = { status: 200, headers: [] as const, body: "an echo of the marker", bytes: 21 }
+      await store.recordAttempts([anAttempt(1, { response })], { keptPerLink: 10 })
+      await store.delete([post("2")], 50)
+      const read = () => store.matches({ appId: app, after: 0 as MatchSeq, limit: 9, bytesMax: 1e6, shape: "envelope" })
+      expect(JSON.stringify(await read())).toContain("marker")
+      const announced: string[] = []
+      const stopListening = store.onChange(({ kind }) => announced.push(kind))
+      await store.takeUsers([showing], undefined)
+      stopListening()
+      expect(announced).toEqual(["deletions", "matches"])
+      expect(JSON.stringify(await read())).not.toContain("marker")
+      expect((await store.attempts(link, 10)).map(({ response: kept }) => kept?.body)).toEqual([undefined])
+      expect((await audit()).damage).toEqual([])
+    })
+
     test("a cursor counts the deleted matches that it passes as withdrawn, once", async () => {
       await appendAt([app], 10, 20, 30)
       await store.delete([post("2")], 50)

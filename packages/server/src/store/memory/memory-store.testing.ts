@@ -1531,8 +1531,28 @@ export class MemoryStore implements Store {
   }
 
   async takeUsers(posts: readonly AcceptedPost[]): Promise<void> {
-    this.#saveUsers(posts)
-    this.#saveChains(posts)
+    const [kept, appIds] = [[] as AcceptedPost[], new Set<AppId>()]
+    for (const given of posts) {
+      const post = withoutDeleted(given, this.#deleted())
+      if (post === undefined) this.#delete({ kind: "post", id: given.id }, this.#clock.nowMs(), appIds)
+      else kept.push(post)
+      if (post !== undefined && post !== given) this.#takeShown(post, appIds)
+    }
+    this.#saveUsers(kept)
+    this.#saveChains(kept)
+    if (kept.some((post) => !posts.includes(post)) || kept.length < posts.length) this.#announce({ kind: "deletions" })
+    if (appIds.size > 0) this.#announce({ kind: "matches", appIds: [...appIds] })
+  }
+
+  #takeShown({ id, envelope, includedIds }: AcceptedPost, appIds: Set<AppId>): void {
+    const stored = this.#state.posts.get(id)
+    if (stored === undefined) return
+    this.#state.posts.set(id, { ...stored, includedIds, envelope: Buffer.from(envelope).toString() })
+    this.#state.rewrittenAtMs.set(id, this.#clock.nowMs())
+    for (const [appId, log] of this.#state.logs) {
+      if (log.entries.values().some(({ postId }) => postId === id)) appIds.add(appId)
+      this.#dropResponses(appId, log, id)
+    }
   }
 
   #saveChains(posts: readonly AcceptedPost[]): void {

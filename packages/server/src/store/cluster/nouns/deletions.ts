@@ -131,15 +131,19 @@ export async function takeShown(
       atMs,
     )
   }
-  const changed = kept.filter((post, index) => post !== undefined && post !== posts[index])
+  const changed = stay.filter((post) => !posts.includes(post))
   await rewrite(
     transaction,
-    changed.flatMap((post) =>
-      post === undefined ? [] : [{ id: post.id, envelope: Buffer.from(post.envelope).toString() }],
-    ),
+    changed.map(({ id, envelope }) => ({ id, envelope: Buffer.from(envelope).toString() })),
     atMs,
   )
+  const matches = await matchesOf(
+    transaction,
+    changed.map(({ id }) => id),
+  )
+  await dropResponses(transaction, matches)
   if (gone.length + changed.length > 0) transaction.announce({ kind: "deletions" })
+  announceMatches(transaction, matches)
   return stay
 }
 
@@ -229,6 +233,19 @@ async function deletePosts(
   return matches
 }
 
+async function matchesOf(transaction: WriteTransaction, ids: readonly PostId[]): Promise<readonly ChangedMatch[]> {
+  if (ids.length === 0) return []
+  return transaction.rows<ChangedMatch>(
+    `SELECT ${columnsAs("matches", "app_id, seq")} FROM matches WHERE post_id = ANY ($1::bigint[])`,
+    ids,
+  )
+}
+
+function announceMatches(transaction: WriteTransaction, matches: readonly ChangedMatch[]): void {
+  const appIds = new Set(matches.map(({ appId }) => appId))
+  if (appIds.size > 0) transaction.announce({ kind: "matches", appIds: [...appIds] })
+}
+
 /** Drops the responses to attempts at matches: an endpoint may have sent back what it received. */
 async function dropResponses(transaction: WriteTransaction, matches: readonly ChangedMatch[]): Promise<void> {
   if (matches.length === 0) return
@@ -312,11 +329,7 @@ async function changeShowing(
     "DELETE FROM shown_posts WHERE (post_id, shown_id) IN (SELECT * FROM unnest($1::bigint[], $2::bigint[]))",
     ...columnsOf(rows, ["id", "shownId"]),
   )
-  const matches = await transaction.rows<ChangedMatch>(
-    `SELECT ${columnsAs("matches", "app_id, seq")} FROM matches WHERE post_id = ANY ($1::bigint[])`,
-    [...others.keys()],
-  )
-  return { found: rows.length, matches }
+  return { found: rows.length, matches: await matchesOf(transaction, [...others.keys()]) }
 }
 
 /** The deleted users among those that envelopes include. */
@@ -397,8 +410,7 @@ async function takeStep(transaction: WriteTransaction, budget: number, atMs: num
   await dropResponses(transaction, matches)
   if (changed > 0) crashPoint("in-deletion")
   if (changed > 0) transaction.announce({ kind: "deletions" })
-  const appIds = new Set(matches.map(({ appId }) => appId))
-  if (appIds.size > 0) transaction.announce({ kind: "matches", appIds: [...appIds] })
+  announceMatches(transaction, matches)
 }
 
 /** Waits for the appends that run, and holds up others until the transaction has ended. */

@@ -91,29 +91,43 @@ export function prepareNoteShown(db: DatabaseSync): (post: AcceptedPost) => void
 }
 
 /**
- * Prepares the step for posts that were stored before what they show was noted: it is noted, or deleted by now. Returns
- * the posts that stay, and whether any was changed.
+ * Prepares the step for posts that were stored before what they show was noted: it is noted, or deleted by now, with the
+ * responses to attempts at these posts. Returns the posts that stay, whether any was changed, and the apps with matches of
+ * those that were rewritten.
  */
-export function prepareTakeShown(
-  db: DatabaseSync,
-): (posts: readonly AcceptedPost[], atMs: number) => { kept: readonly AcceptedPost[]; hasChanged: boolean } {
+export function prepareTakeShown(db: DatabaseSync): (
+  posts: readonly AcceptedPost[],
+  atMs: number,
+) => {
+  kept: readonly AcceptedPost[]
+  hasChanged: boolean
+  rewrittenFor: readonly AppId[]
+} {
   const deletedOf = prepareDeletedOf(db)
   const noteShown = prepareNoteShown(db)
   const note = prepareNoteDeletion(db)
   const rewrite = prepareRewrite(db)
+  const matchesOf = prepareMatchesOf(db)
+  const dropResponses = prepareDropResponses(db)
   return (posts, atMs) => {
     const deleted = deletedOf(posts)
     const allKept: AcceptedPost[] = []
+    const matches: ChangedMatches = new Map()
     for (const post of posts) {
       const kept = deleted === undefined ? post : withoutDeleted(post, deleted)
       if (kept === undefined) note({ kind: "post", id: post.id }, atMs)
-      else if (kept !== post) rewrite(post.id, Buffer.from(kept.envelope).toString(), atMs)
       if (kept === undefined) continue
+      if (kept !== post) {
+        rewrite(post.id, Buffer.from(kept.envelope).toString(), atMs)
+        for (const match of matchesOf(post.id)) noteChanged(matches, match)
+      }
       noteShown(kept)
       allKept.push(kept)
     }
+    dropResponses(matches)
     return {
       kept: allKept,
+      rewrittenFor: [...matches.keys()],
       hasChanged: allKept.length < posts.length || allKept.some((post, at) => post !== posts[at]),
     }
   }

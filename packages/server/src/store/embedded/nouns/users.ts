@@ -103,10 +103,11 @@ export function createUserWrites(db: DatabaseSync, { clock, announce }: WriteCon
   const endFill = prepare(db, "DELETE FROM user_fill")
   return {
     takeUsers(posts, upTo) {
-      const { kept, hasChanged } = takeShown(posts, clock.nowMs())
+      const { kept, hasChanged, rewrittenFor } = takeShown(posts, clock.nowMs())
       saveUsers(kept)
       saveChains(kept)
       if (hasChanged) announce({ kind: "deletions" })
+      if (rewrittenFor.length > 0) announce({ kind: "matches", appIds: rewrittenFor, isRewritten: true })
       if (upTo === undefined) endFill.run()
       else setFill.run(BigInt(upTo))
     },
