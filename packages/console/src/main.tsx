@@ -2,9 +2,9 @@ import { CSPProvider } from "@base-ui/react/csp-provider"
 import { QueryClientProvider } from "@tanstack/react-query"
 import { StrictMode } from "react"
 import { createRoot } from "react-dom/client"
-import { Router } from "wouter"
 import { consolePath } from "@sluice/api/paths"
 import { queryClient } from "./api/query-client.ts"
+import { DraftRouter } from "./components/overlays/drafts.tsx"
 import { Toasts } from "./components/overlays/toast.tsx"
 import { App } from "./shell/app.tsx"
 import { styleNonce } from "./components/style-nonce.ts"
@@ -17,11 +17,11 @@ createRoot(root).render(
   <StrictMode>
     <CSPProvider nonce={styleNonce()}>
       <QueryClientProvider client={queryClient}>
-        <Router base={consolePath}>
+        <DraftRouter base={consolePath}>
           <Toasts>
             <App />
           </Toasts>
-        </Router>
+        </DraftRouter>
       </QueryClientProvider>
     </CSPProvider>
   </StrictMode>,

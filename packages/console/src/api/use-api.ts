@@ -28,7 +28,8 @@ interface ReadOptions {
 
 /**
  * The response to `GET` of an operation, cached and shared between components with the same request. `options` are the
- * client's: `parameters` and `query`.
+ * client's: `parameters` and `query`. A page shows an error in its place only for `isLoadingError`: a failed refresh
+ * (`isRefetchError`) keeps the data, and what the viewer has entered with it.
  */
 export function useApi<Name extends ReadableName>(
   name: Name,

@@ -20,7 +20,7 @@ function ChooseApp(): ReactNode {
   useEffect(() => {
     if (only !== undefined) chooseApp(only)
   }, [only, chooseApp])
-  if (apps.isError) return <ErrorState isPage of={apps} />
+  if (apps.isLoadingError) return <ErrorState isPage of={apps} />
   if (apps.isPending || only !== undefined) return <PageSkeleton />
   if (active.length === 0) {
     return (

@@ -22,8 +22,8 @@ export function AppUsage({ appId }: { readonly appId?: string }): ReactNode {
   const headers = appId === undefined ? {} : { headers: { "sluice-app": appId } }
   const usage = useApi("usage", { query: { days, "usage.fields": fields }, ...headers })
   const limits = useApi("limits", headers)
-  if (usage.isError) return <ErrorState of={usage} />
-  if (limits.isError) return <ErrorState of={limits} />
+  if (usage.isLoadingError) return <ErrorState of={usage} />
+  if (limits.isLoadingError) return <ErrorState of={limits} />
   const { times, values } = byDay(usage.data?.data)
   return (
     <Stack>

@@ -41,7 +41,7 @@ export function AppsPanel({ onSecrets }: { readonly onSecrets: (secrets: Secrets
     action: "Revoke",
     doneText: ({ name }) => `Revoked ${name}.`,
   })
-  if (apps.isError) return <ErrorState of={apps} />
+  if (apps.isLoadingError) return <ErrorState of={apps} />
   return (
     <Panel
       title="Apps"

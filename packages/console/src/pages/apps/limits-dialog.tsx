@@ -32,7 +32,7 @@ export function LimitsDialog({ app, onClose }: { readonly app: Application; read
         </>
       }
     >
-      {limits.isError && <ErrorState of={limits} />}
+      {limits.isLoadingError && <ErrorState of={limits} />}
       <AppUsage appId={app.id} />
     </Dialog>
   )

@@ -61,7 +61,7 @@ export function TokensPanel({ onSecrets }: { readonly onSecrets: (secrets: Secre
         ),
     },
   ]
-  if (tokens.isError) return <ErrorState of={tokens} />
+  if (tokens.isLoadingError) return <ErrorState of={tokens} />
   return (
     <Panel
       title="Tokens"

@@ -29,8 +29,8 @@ export function ConnectionsPanel(): ReactNode {
     action: "End",
     doneText: ({ endpoint_name: endpoint = "" }) => `Ended a connection to ${endpoint}.`,
   })
-  if (open.isError) return <ErrorState of={open} />
-  if (ended.isError) return <ErrorState of={ended} />
+  if (open.isLoadingError) return <ErrorState of={open} />
+  if (ended.isLoadingError) return <ErrorState of={ended} />
   const openColumns: readonly Column<Connection>[] = [
     ...factColumns,
     {

@@ -24,7 +24,7 @@ export default function OverviewPage(): ReactNode {
   const overview = useApi("overview", {}, { refetchMs, isPaused, keepPrevious: true })
   const data = overview.data?.data
   const what = kind === "operator" && appId === undefined ? "all apps" : (application?.name ?? "this app")
-  if (overview.isError && data === undefined) {
+  if (overview.isLoadingError) {
     return <ErrorState isPage of={overview} />
   }
   return (
@@ -33,7 +33,7 @@ export default function OverviewPage(): ReactNode {
         The last hour of <span>{what}</span>, in steps of ten seconds.
       </PageHeader>
       <div className={styles["stack"]}>
-        {overview.isError && <p className={styles["stale"]}>Not updated: {overview.error.message}</p>}
+        {overview.isRefetchError && <p className={styles["stale"]}>Not updated: {overview.error.message}</p>}
         {data !== undefined && <FirstSteps counts={data.counts} />}
         <Numbers data={data} />
         <Problems data={data} />

@@ -19,7 +19,7 @@ export function PostPage({
   readonly title: string
   readonly actions: ReactNode
   /** The query that reads the page. */
-  readonly of: { readonly isError: boolean; readonly error: unknown; readonly refetch: () => unknown }
+  readonly of: { readonly isLoadingError: boolean; readonly error: unknown; readonly refetch: () => unknown }
   /** `undefined` until the page is read. */
   readonly posts: readonly Envelope[] | undefined
   readonly meta: PageMeta | undefined
@@ -30,7 +30,7 @@ export function PostPage({
   const { previous_token: previous, next_token: next } = meta ?? {}
   return (
     <Panel title={title} isFlush actions={actions}>
-      {of.isError ? (
+      {of.isLoadingError ? (
         <ErrorState of={of} />
       ) : posts === undefined ? (
         <PostListSkeleton />

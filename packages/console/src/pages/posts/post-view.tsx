@@ -25,15 +25,15 @@ const explainedMax = 100
 export function PostView({ id }: { readonly id: string }): ReactNode {
   const found = useApi("post", { parameters: { post_id: id } })
   if (found.isPending) return <PageSkeleton />
-  if (found.isError) {
-    const isMissing = found.error instanceof ApiError && found.error.status === 404
-    if (!isMissing) return <ErrorState of={found} />
+  // A refresh finds out that the post has been deleted: then it must no longer be shown.
+  if (found.error instanceof ApiError && found.error.status === 404) {
     return (
       <EmptyState title="Post not found" action={<Link href="/">Stored posts</Link>}>
         It was never sent, or it has been deleted.
       </EmptyState>
     )
   }
+  if (found.isLoadingError) return <ErrorState of={found} />
   const { data: envelope, matches } = found.data
   return (
     <>

@@ -19,7 +19,7 @@ const refetchMs = 3_000
 export function SourceList(): ReactNode {
   const [isPaused, setPaused] = useState(false)
   const sources = useApi("sources", {}, { refetchMs, isPaused })
-  if (sources.isError) return <ErrorState isPage of={sources} />
+  if (sources.isLoadingError) return <ErrorState isPage of={sources} />
   return (
     <>
       <PageHeader title="Sources">

@@ -26,7 +26,7 @@ export function TroubleList(): ReactNode {
   const rows = troubles.data?.data
   const urls = new Map(webhooks.data?.data.map(({ id, url }) => [id, url]))
 
-  if (troubles.isError) return <ErrorState of={troubles} />
+  if (troubles.isLoadingError) return <ErrorState of={troubles} />
   const columns: readonly Column<Trouble>[] = [
     ...factColumns,
     { id: "webhook", title: "Webhook", isSecondary: true, cell: (trouble) => webhookText(trouble, urls) },

@@ -33,7 +33,7 @@ export function Replays({
   return (
     <>
       <StartReplay webhook={webhook} isRunning={runsNow} />
-      {query.isError && replays === undefined ? (
+      {query.isLoadingError ? (
         <ErrorState of={query} />
       ) : (
         <Panel title="Replays" isFlush={(replays?.length ?? 0) > 0}>

@@ -9,6 +9,7 @@ import { Button } from "../../../components/button.tsx"
 import { nounText } from "../../../components/counts.ts"
 import { TextField } from "../../../components/field.tsx"
 import { Form } from "../../../components/form.tsx"
+import { useDraft } from "../../../components/overlays/drafts.tsx"
 import { useConfirmedChange } from "../../../components/overlays/use-confirmed-change.tsx"
 import { PageHeader } from "../../../components/page-header.tsx"
 import { Panel } from "../../../components/panel.tsx"
@@ -34,7 +35,7 @@ export function NewRule(): ReactNode {
 export function EditRule({ id }: { readonly id: string }): ReactNode {
   const found = useApi("ruleDetails", { query: { query: id } }, { refetchMs: 10_000 })
   const rule = found.data?.data.find((one) => one.id === id)
-  if (found.isError) return <ErrorState isPage of={found} />
+  if (found.isLoadingError) return <ErrorState isPage of={found} />
   if (found.isPending) return <PageSkeleton />
   if (rule === undefined) {
     return (
@@ -61,16 +62,22 @@ function RuleForm({
   const toast = useToast()
   const save = useSaveRule()
   const parsed = useMemo(() => parseRule(value, ruleOptions.stream), [value])
-  const isChanged = value !== (rule?.value ?? "") || tag !== (rule?.tag ?? "")
+  const isTagChanged = tag !== (rule?.tag ?? "")
+  const isChanged = value !== (rule?.value ?? "") || isTagChanged
+  const endDraft = useDraft(value !== (rule?.value ?? query) || isTagChanged)
   const submit = async (next: "view" | "backfill"): Promise<void> => {
     const saved = await save.mutateAsync({ before: rule, value, tag })
+    endDraft()
     toast(rule === undefined ? "Added the rule: it applies from the next post on." : "Saved the rule.")
     navigate(next === "backfill" ? backfillAddress(saved) : rule === undefined ? "/" : `/${saved}`)
   }
   const mayBeSaved = parsed.ok && isChanged
   return (
     <>
-      <PageHeader title={rule === undefined ? "New rule" : "Rule"} actions={rule && <RuleActions rule={rule} />}>
+      <PageHeader
+        title={rule === undefined ? "New rule" : "Rule"}
+        actions={rule && <RuleActions rule={rule} onDeleted={endDraft} />}
+      >
         <BackLink>All rules</BackLink>
       </PageHeader>
       <Panel>
@@ -142,19 +149,19 @@ function backfillAddress(id: string): string {
   return `/${id}?backfill`
 }
 
-function RuleActions({ rule }: { readonly rule: RuleDetail }): ReactNode {
+function RuleActions({ rule, onDeleted }: { readonly rule: RuleDetail; readonly onDeleted: () => void }): ReactNode {
   const isBackfilling = useAddressParameters().has("backfill")
   const [, navigate] = useLocation()
   return (
     <>
       <Button onClick={() => navigate(backfillAddress(rule.id))}>Backfill …</Button>
-      <DeleteRule rule={rule} />
+      <DeleteRule rule={rule} onDeleted={onDeleted} />
       {isBackfilling && <BackfillRule rule={rule} onClose={() => navigate(`/${rule.id}`, { replace: true })} />}
     </>
   )
 }
 
-function DeleteRule({ rule }: { readonly rule: RuleDetail }): ReactNode {
+function DeleteRule({ rule, onDeleted }: { readonly rule: RuleDetail; readonly onDeleted: () => void }): ReactNode {
   const [, navigate] = useLocation()
   const deletion = useConfirmedChange("POST", "rules", {
     invalidates: ["ruleDetails", "ruleCounts"],
@@ -163,7 +170,10 @@ function DeleteRule({ rule }: { readonly rule: RuleDetail }): ReactNode {
     text: () => "It no longer matches new posts. Its earlier matches stay in the log, and are delivered.",
     action: "Delete",
     doneText: ({ tag }) => (tag === undefined ? "Deleted the rule." : `Deleted the rule ${tag}.`),
-    onDone: () => navigate("/"),
+    onDone() {
+      onDeleted()
+      navigate("/")
+    },
   })
   return (
     <>

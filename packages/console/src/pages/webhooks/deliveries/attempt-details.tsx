@@ -29,7 +29,7 @@ export function AttemptDetails({
   readonly attemptId: string
 }): ReactNode {
   const query = useApi("attempt", { parameters: { webhook_id: webhookId, attempt_id: attemptId } })
-  if (query.isError) return <ErrorState of={query} />
+  if (query.isLoadingError) return <ErrorState of={query} />
   if (query.data === undefined) return <Skeleton height="180px" />
   const { error, request, response, bytes } = query.data.data
   return (

@@ -46,7 +46,7 @@ export function Attempts({
   )
   const all = query.data?.data
   const shown = all?.filter(({ outcome }) => !isFailedOnly || outcome !== "delivered") ?? []
-  if (query.isError && all === undefined) return <ErrorState of={query} />
+  if (query.isLoadingError) return <ErrorState of={query} />
   return (
     <Panel
       isFlush
