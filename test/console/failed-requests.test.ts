@@ -1,7 +1,10 @@
 /** Requests of a page fail, one or a few: it keeps what it shows and what was entered, and says what was done. */
+import { writeFile } from "node:fs/promises"
+import { join } from "node:path"
 import { paths } from "@sluice/api/paths"
 import type { Page } from "playwright-core"
 import { afterAll, beforeAll, expect, test } from "vitest"
+import { temporaryDirectory } from "../support/temporary-directory.testing.ts"
 import { startConsole, type ConsoleUnderTest } from "./console.testing.ts"
 
 let at: ConsoleUnderTest
@@ -106,5 +109,58 @@ test("leaving a changed rule asks first, and an unchanged or saved one does not"
   await page.getByRole("alertdialog").getByRole("button", { name: "Discard" }).click()
   await page.getByRole("heading", { name: "Live", level: 1 }).waitFor()
   expect(await values()).not.toContain("dunlin OR knot")
+  await page.context().close()
+})
+
+test("when the old rule cannot be deleted the page says so, and the next save deletes it", async () => {
+  const id = await addedRule("turnstone")
+  const page = await at.signedIn("app", `/rules/${id}`)
+  await enterRule(page, "turnstone OR whimbrel")
+  await failing(page, "POST", paths.rules, '"delete"')
+  const save = page.getByRole("button", { name: "Save" })
+  await save.click()
+  await page.getByText(/The new rule was added, but the old one is still there/).waitFor()
+  expect(await values()).toEqual(expect.arrayContaining(["turnstone", "turnstone OR whimbrel"]))
+  await page.getByLabel("Tag").fill("shore")
+  await page.unrouteAll()
+  await save.click()
+  await page.getByText("Saved the rule.").waitFor()
+  expect(await values()).toContain("turnstone OR whimbrel")
+  expect(await values()).not.toContain("turnstone")
+  expect(await page.getByLabel("Tag").inputValue()).toBe("shore")
+  expect(page.url()).not.toContain(id)
+  await page.context().close()
+})
+
+test("a corrected file is chosen again", async () => {
+  await using directory = await temporaryDirectory()
+  const file = join(directory.path, "rules.txt")
+  const page = await at.signedIn("app", "/rules/import")
+  const text = page.getByRole("textbox", { name: "Rules" })
+  for (const written of ["form:x", "from:x"]) {
+    await writeFile(file, written)
+    const choosing = page.waitForEvent("filechooser")
+    await page.getByRole("button", { name: "Choose a file" }).click()
+    const chooser = await choosing
+    // The browser reports a file only when it differs from the one that the input has.
+    expect(await chooser.element().evaluate((input) => (input as HTMLInputElement).value)).toBe("")
+    await chooser.setFiles(file)
+    await expect.poll(() => text.inputValue()).toBe(written)
+  }
+  await page.context().close()
+})
+
+test("an import that fails midway says how many rules it added, and adds the others when it is repeated", async () => {
+  const page = await at.signedIn("app", "/rules/import")
+  const lines = Array.from({ length: 1_100 }, (_, index) => `imported${index}`)
+  await page.getByRole("textbox", { name: "Rules" }).fill(lines.join("\n"))
+  await failing(page, "POST", paths.rules, '"imported1000"')
+  const add = page.getByRole("button", { name: "Add 1,100 rules" })
+  await add.click()
+  await page.getByText("Before the error: 1,000 of 1,100 rules were added.").waitFor()
+  await page.unrouteAll()
+  await add.click()
+  await page.getByText("100 of 1,100 rules were added; the server rejects 1,000.").waitFor()
+  expect(await values()).toEqual(expect.arrayContaining(lines.slice(1_000)))
   await page.context().close()
 })

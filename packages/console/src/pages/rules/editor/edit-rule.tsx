@@ -113,6 +113,11 @@ function RuleForm({
             </Button>
           </div>
           <ErrorNote error={save.error} />
+          {save.isUnfinished && (
+            <p role="status" className={styles["note"]}>
+              The new rule was added, but the old one is still there, and both match. Save again to delete the old one.
+            </p>
+          )}
         </Form>
       </Panel>
       <RuleTester value={value} isValid={parsed.ok} />

@@ -21,10 +21,10 @@ export default function ImportRules(): ReactNode {
   const [text, setText] = useState("")
   const [file, setFile] = useState<RuleFile>()
   const chosen = useRef<HTMLInputElement>(null)
-  const imported = useImportRules()
+  const { imported, mutate, reset, isPending, error } = useImportRules(file)
   const change = async (next: string): Promise<void> => {
     setText(next)
-    imported.reset()
+    reset()
     setFile(next.trim() === "" ? undefined : await readRuleFile(next))
   }
   const rules = file?.kind === "rules" ? file.rules : []
@@ -57,27 +57,31 @@ export default function ImportRules(): ReactNode {
               type="file"
               hidden
               accept=".json,.yaml,.yml,.ndjson,.jsonl,.txt"
-              onChange={({ target }) => void target.files?.[0]?.text().then(change)}
+              onChange={({ target }) => {
+                void target.files?.[0]?.text().then(change)
+                // Otherwise the same file, corrected on the disk, is no change, and cannot be chosen again.
+                target.value = ""
+              }}
             />
             <Button onClick={() => chosen.current?.click()}>Choose a file</Button>
             <Button
               disabled={good.length === 0}
-              isBusy={imported.isPending}
-              onClick={() => imported.mutate({ rules: good, dryRun: true })}
+              isBusy={isPending}
+              onClick={() => mutate({ rules: good, dryRun: true })}
             >
               Dry run
             </Button>
             <Button
               kind="primary"
               disabled={good.length === 0}
-              isBusy={imported.isPending}
-              onClick={() => imported.mutate({ rules: good, dryRun: false })}
+              isBusy={isPending}
+              onClick={() => mutate({ rules: good, dryRun: false })}
             >
               {good.length === 0 ? "Add rules" : `Add ${nounText(good.length, "rule")}`}
             </Button>
           </Stack>
-          <Outcome imported={imported.data} of={rules.length} />
-          <ErrorNote error={imported.error} />
+          <ErrorNote error={error} />
+          <Outcome imported={imported} of={rules.length} hasStopped={error !== null} />
         </div>
       </Panel>
       {rules.length > 0 && file?.kind === "rules" && (
@@ -87,7 +91,7 @@ export default function ImportRules(): ReactNode {
         >
           <VirtualList
             label="Imported rules"
-            rows={withRefusals(rules, imported.data?.refused)}
+            rows={withRefusals(rules, imported?.refused)}
             rowKey={({ at }) => String(at)}
             row={(rule) => rowOf(rule, file.place)}
             rowHeight={40}
@@ -111,14 +115,24 @@ function withRefusals(
   return [...all.filter(({ problems }) => problems.length > 0), ...all.filter(({ problems }) => problems.length === 0)]
 }
 
-function Outcome({ imported, of }: { readonly imported: ImportedRules | undefined; readonly of: number }): ReactNode {
+/** The result so far. A run `hasStopped` when a request failed. */
+function Outcome({
+  imported,
+  of,
+  hasStopped,
+}: {
+  readonly imported: ImportedRules | undefined
+  readonly of: number
+  readonly hasStopped: boolean
+}): ReactNode {
   if (imported === undefined) return null
   const { added, refused, isDryRun } = imported
-  const rest = of - added
   return (
-    <p role="status" className={rest === 0 ? styles["done"] : undefined}>
+    <p role="status" className={added === of ? styles["done"] : undefined}>
+      {hasStopped && "Before the error: "}
       {countText(added)} of {nounText(of, "rule")} {isDryRun ? "can be added" : "were added"}
       {refused.size > 0 && `; the server rejects ${countText(refused.size)}`}.
+      {hasStopped && !isDryRun && " Add the rules again: the server rejects those that are there, and adds the others."}
     </p>
   )
 }

@@ -1,9 +1,10 @@
 import { ruleChangesMax } from "@sluice/api/limits"
 import { useMutation, useQueryClient } from "@tanstack/react-query"
 import { useSession } from "../../../api/session.ts"
-import type { FileRule } from "./rule-file.ts"
+import { useStatePer } from "../../../components/use-state-per.ts"
+import type { FileRule, RuleFile } from "./rule-file.ts"
 
-/** The result of an import or a dry run. */
+/** The result of an import or a dry run, so far. */
 export interface ImportedRules {
   readonly isDryRun: boolean
   /** Rules that were added, or can be. */
@@ -12,18 +13,23 @@ export interface ImportedRules {
   readonly refused: ReadonlyMap<string, string>
 }
 
-/** Adds rules in requests of the largest size, or validates them in a dry run. */
-export function useImportRules() {
+/** Rules to import. */
+interface RulesToImport {
+  readonly rules: readonly FileRule[]
+  readonly dryRun: boolean
+}
+
+/**
+ * Adds rules in requests of the largest size, or validates them in a dry run. The result grows with each request: if a
+ * later one fails, it counts those before. Another `file` has no result yet.
+ */
+export function useImportRules(file: RuleFile | undefined) {
   const { client } = useSession()
   const queryClient = useQueryClient()
-  return useMutation({
-    async mutationFn({
-      rules,
-      dryRun,
-    }: {
-      readonly rules: readonly FileRule[]
-      readonly dryRun: boolean
-    }): Promise<ImportedRules> {
+  const [imported, setImported] = useStatePer(file, (): ImportedRules | undefined => undefined)
+  const run = useMutation({
+    async mutationFn({ rules, dryRun }: RulesToImport): Promise<void> {
+      setImported(undefined)
       const refused = new Map<string, string>()
       let added = 0
       for (let from = 0; from < rules.length; from += ruleChangesMax) {
@@ -36,10 +42,11 @@ export function useImportRules() {
         for (const error of errors as readonly (Readonly<Record<string, unknown>> & { readonly detail: string })[]) {
           if (typeof error["value"] === "string") refused.set(error["value"], error.detail)
         }
+        setImported({ isDryRun: dryRun, added, refused: new Map(refused) })
       }
-      return { isDryRun: dryRun, added, refused }
     },
     onSettled: () =>
       Promise.all(["ruleDetails", "ruleCounts"].map((name) => queryClient.invalidateQueries({ queryKey: [name] }))),
   })
+  return { ...run, imported }
 }
