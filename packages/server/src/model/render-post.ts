@@ -125,7 +125,7 @@ export class PostsRendering {
 }
 
 /** Characters rendered before others have their turn; the last post may go over it. Ours: a few milliseconds. */
-const turnCharactersMax = 262_144
+export const turnCharactersMax = 262_144
 
 /**
  * A JSON text with everything outside ASCII as `\uXXXX`: it means the same, and no cut of its bytes falls inside a
@@ -269,17 +269,24 @@ class ShownObjects {
     const findAll = (route: Route, expansion: Expansion, source: Members): Members[] =>
       namesAt(source, route.path).flatMap((name) => {
         const found = objects.find(route, name)
-        if (found === undefined && name !== "") missing.push({ expansion, kind: route.to, name })
+        const isMissing =
+          found === undefined && name !== "" && (route.by !== undefined || !this.#isShown(route.to, name))
+        if (isMissing) missing.push({ expansion, kind: route.to, name })
         return found ?? []
       })
+    this.#postIds.add(textOf(post.get("id")) ?? "")
     for (const route of this.#routes) {
       const sources = route.from === "post" ? [post] : findAll(routes[toReferenced], toReferenced, post)
       for (const source of sources) {
         for (const found of findAll(route, route.expansion, source)) this.#add(route.to, found)
       }
     }
-    this.#postIds.add(textOf(post.get("id")) ?? "")
     this.#missing.add(missing)
+  }
+
+  /** Whether a post so far is this object, or brought it. */
+  #isShown(kind: Kind, key: string): boolean {
+    return this.#included[kind].has(key) || (kind === "tweets" && this.#postIds.has(key))
   }
 
   #add(kind: Kind, members: Members): void {
@@ -306,9 +313,7 @@ class ShownObjects {
     }
     return this.#missing.problems(
       ({ expansion, kind, name }) =>
-        routes[expansion].by === "username"
-          ? usernames.has(name.toLowerCase())
-          : this.#included[kind].has(name) || (kind === "tweets" && this.#postIds.has(name)),
+        routes[expansion].by === "username" ? usernames.has(name.toLowerCase()) : this.#isShown(kind, name),
       this.#selection.vocabulary,
     )
   }

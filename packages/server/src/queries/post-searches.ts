@@ -103,7 +103,10 @@ export function createPostSearches(deps: PostSearchDeps): PostSearches {
     page: (appId, request, signal) =>
       read({ appId, request, shape: shapeFor(request.selection), signal }, async (items, room) => {
         const { selection } = request
-        const posts = await renderPosts(await withWholeChains(items, selection, appId, deps.store), selection)
+        const posts = await renderPosts(
+          await withWholeChains(items, { selection, reader: appId }, deps.store),
+          selection,
+        )
         room.resize(posts.dataJson.length + (posts.includesJson?.length ?? 0))
         return posts
       }),

@@ -100,6 +100,8 @@ class LookUp {
   readonly #signal: AbortSignal
   readonly #rendering: PostsRendering
   readonly #absent: AbsentPost[] = []
+  /** Versions of edited posts that posts of earlier parts have brought. */
+  readonly #brought = new Set<PostId>()
   /** The carriers of posts that are not stored, as far as the look-up has come; `undefined` for posts without one. */
   readonly #carriers = new Map<PostId, PostId | undefined>()
 
@@ -148,7 +150,8 @@ class LookUp {
       if (post !== undefined) found.push(post)
       else this.#absent.push({ id, why: isDamaged(id, stored) || isDamaged(carrier, carriers) ? "damaged" : "unknown" })
     }
-    const whole = await withWholeChains(found, this.#selection, this.#appId, this.#deps.store)
+    const request = { selection: this.#selection, reader: this.#appId, brought: this.#brought }
+    const whole = await withWholeChains(found, request, this.#deps.store)
     await this.#rendering.add(whole)
     return taken
   }

@@ -102,7 +102,7 @@ async function readPage(
   // A user with posts is known.
   const mayBeUnknown = page.items.length === 0 && page.meta.next_token === undefined
   if (mayBeUnknown && !(await store.isUserKnown(filter.userId, appId))) return { kind: "unknown-user" }
-  const posts = await renderPosts(await withWholeChains(page.items, selection, appId, store), selection)
+  const posts = await renderPosts(await withWholeChains(page.items, { selection, reader: appId }, store), selection)
   return { kind: "page", posts, meta: metaOf(page), damaged }
 }
 
