@@ -63,6 +63,12 @@ export interface SearchDeps {
   readonly pause: () => Promise<void> | undefined
 }
 
+/** Dependencies of a search that finds posts. */
+interface FindDeps extends SearchDeps {
+  /** Called with each post found, which then is read even where the index alone decides. */
+  readonly rank?: (post: StoredPost) => void
+}
+
 /** Most posts that are evaluated because the index does not have them yet. Ours: some tens of milliseconds. */
 export const tailPostsMax = 1_000
 
@@ -80,12 +86,14 @@ export async function findPosts(
   search: PostSearch,
   range: FoundRange,
   budget: SearchBudget,
-  deps: SearchDeps,
+  deps: FindDeps,
 ): Promise<FoundPosts> {
   const finding = new Finding(search, range, budget, deps)
   const tail = await readTail(deps)
   const stoppedAt =
-    tail === undefined ? await finding.scan() : await finding.ask(tail, await isExactWithin(search, range, deps))
+    tail === undefined
+      ? await finding.scan()
+      : await finding.ask(tail, deps.rank === undefined && (await isExactWithin(search, range, deps)))
   const { ids, damaged } = finding
   return {
     ids: range.direction === "older" ? ids : ids.toReversed(),
@@ -150,7 +158,7 @@ class Finding {
   readonly damaged: PostId[] = []
   readonly #search: PostSearch
   readonly #postsMax: number
-  readonly #deps: SearchDeps
+  readonly #deps: FindDeps
   readonly #isOlder: boolean
   readonly #limit: number
   readonly #endsAtMs: number
@@ -158,7 +166,7 @@ class Finding {
   #upTo: bigint
   #evaluated = 0
 
-  constructor(search: PostSearch, range: FoundRange, { postsMax, msMax }: SearchBudget, deps: SearchDeps) {
+  constructor(search: PostSearch, range: FoundRange, { postsMax, msMax }: SearchBudget, deps: FindDeps) {
     this.#search = search
     this.#postsMax = postsMax
     this.#deps = deps
@@ -239,8 +247,9 @@ class Finding {
   async #evaluate(post: StoredPost): Promise<boolean> {
     await this.#deps.pause()
     this.#evaluated += 1
-    if (this.#search.holds(post)) return this.#add(post.id)
-    return this.#isSpent()
+    if (!this.#search.holds(post)) return this.#isSpent()
+    this.#deps.rank?.(post)
+    return this.#add(post.id)
   }
 
   #add(id: PostId): boolean {

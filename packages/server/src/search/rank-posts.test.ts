@@ -6,6 +6,7 @@ import { aPost } from "../store/contract/fixtures.ts"
 import { MemorySearchIndex } from "../store/memory/memory-search-index.testing.ts"
 import { MemoryState, MemoryStore } from "../store/memory/memory-store.testing.ts"
 import type { SearchBudget, SearchDeps } from "./find-posts.ts"
+import { indexedPost } from "./indexed-post.ts"
 import { PostSearch } from "./post-search.ts"
 import { rankPosts } from "./rank-posts.ts"
 
@@ -13,16 +14,18 @@ const ample: SearchBudget = { postsMax: 10_000, msMax: 60_000 }
 const everything = { above: -1n, upTo: 9_223_372_036_854_775_807n }
 
 let store: MemoryStore
+let index: MemorySearchIndex
 let deps: SearchDeps
 /** Posts before which a search paused. */
 let pauses: number
 
 beforeEach(() => {
   store = new MemoryStore(new MemoryState())
+  index = new MemorySearchIndex()
   pauses = 0
   deps = {
     store,
-    index: new MemorySearchIndex(),
+    index,
     clock: createManualClock(),
     pause: () => void (pauses += 1),
   }
@@ -31,6 +34,14 @@ beforeEach(() => {
 async function append(id: string, text: string, metrics?: unknown): Promise<void> {
   const envelope = JSON.stringify({ data: { id, text, public_metrics: metrics } })
   await store.append([{ post: aPost(id, "7", { envelope }), matches: [] }], 0)
+}
+
+/** Indexes the posts that are stored. */
+async function fillIndex(): Promise<void> {
+  const { posts, position } = await store.arrivedPosts({ limit: 20, bytesMax: 1_000_000 })
+  const earlier = new EarlierPosts()
+  const indexed = posts.map((post) => indexedPost(post, earlier))
+  await index.add(indexed, position ?? expect.fail("There are posts."))
 }
 
 const rank = (value: string, span = everything, budget = ample) =>
@@ -67,9 +78,20 @@ test("the posts of the span are ranked, the newest that the budget allows", asyn
   expect(await rank("cat", everything, { postsMax: 2, msMax: 60_000 })).toEqual(["3", "4"])
 })
 
+test("a ranking of posts that the index alone finds ends when its time is over", async () => {
+  const clock = createManualClock()
+  deps = { ...deps, clock, pause: () => clock.advance(1) }
+  for (let id = 1; id <= 20; id += 1) await append(String(id), "a cat")
+  await fillIndex()
+  expect(new PostSearch({ value: "cat", withReposts: true }, new EarlierPosts()).isExact).toBe(true)
+  expect(await rank("cat", everything, { postsMax: 10_000, msMax: 5 })).toEqual(["20", "19", "18", "17", "16"])
+})
+
 test("a ranking gives others their turns, and leaves out posts that cannot be read", async () => {
   await append("1", "a cat")
   await append("2", "a cat")
+  await append("3", "a cat")
+  await fillIndex()
   deps = {
     ...deps,
     store: {
@@ -83,6 +105,6 @@ test("a ranking gives others their turns, and leaves out posts that cannot be re
       },
     },
   }
-  expect(await rank("cat")).toEqual(["2"])
+  expect(await rank("cat")).toEqual(["3", "2"])
   expect(pauses).toBeGreaterThanOrEqual(2)
 })

@@ -7,7 +7,7 @@
  */
 import { compareIds, type PostId } from "../model/ids.ts"
 import type { StoredPost } from "../model/post.ts"
-import { findPosts, readById, type FoundRange, type SearchBudget, type SearchDeps } from "./find-posts.ts"
+import { findPosts, type FoundRange, type SearchBudget, type SearchDeps } from "./find-posts.ts"
 import type { PostSearch } from "./post-search.ts"
 
 /** Most posts that are ranked. Ours. */
@@ -19,19 +19,21 @@ interface Ranked {
   readonly reactions: number
 }
 
-/** The ids of the posts in order of relevancy, of the newest that the budget allows. */
+/**
+ * The ids of the posts in order of relevancy, of the newest that the budget allows. Each post is ranked when it is evaluated, so
+ * the budget bounds both.
+ */
 export async function rankPosts(
   search: PostSearch,
   { above, upTo }: Pick<FoundRange, "above" | "upTo">,
   budget: SearchBudget,
   deps: SearchDeps,
 ): Promise<readonly PostId[]> {
-  const { ids } = await findPosts(search, { direction: "older", above, upTo, limit: rankedMax }, budget, deps)
   const ranked: Ranked[] = []
-  for await (const post of readById(deps.store, ids)) {
-    await deps.pause()
+  const rank = (post: StoredPost): void => {
     ranked.push({ id: post.id, clauses: search.relevance(post), reactions: reactionsTo(post) })
   }
+  await findPosts(search, { direction: "older", above, upTo, limit: rankedMax }, budget, { ...deps, rank })
   return ranked.toSorted(byRelevancy).map(({ id }) => id)
 }
 
