@@ -169,7 +169,7 @@ test("a user who is renamed or deleted between two pages of a search moves no ot
     expect(lookedUp.body.data?.[0]?.username).not.toBe(terns[9]?.username)
     const token = first.body.meta.next_token as string
     const rest = await server.call(`${paths.userSearch}?query=${prefix}&max_results=10&next_token=${token}`)
-    expect(rest.body).toMatchObject({ data: terns.slice(10).map(short), meta: {} })
+    expect(rest.body).toMatchObject({ data: terns.slice(10), meta: {} })
   }
 })
 
