@@ -81,6 +81,8 @@ export interface ConvertedPost {
    * that has its id from elsewhere, as X's posts do: that is never changed.
    */
   readonly name?: string | undefined
+  /** The name of the first version, when this is a later one: a deletion names that one. */
+  readonly firstName?: string | undefined
   /** The id that follows from the name; absent when none does, and one is assigned at arrival. */
   readonly id?: PostId | undefined
   /** True when the post is so old that it is stored and matched, and not delivered. */

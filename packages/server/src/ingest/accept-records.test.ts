@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises"
 import { expect, test } from "vitest"
 import type { Converted, Converter } from "../conversion/converter.ts"
 import { RuleIndex } from "../matching/rule-index.ts"
@@ -21,6 +22,7 @@ const user = "4611686018427387905" as UserId
 interface TestRecord {
   readonly kind?: Converted["kind"]
   readonly name?: string
+  readonly firstName?: string
   /** Absent: the id does not follow from the name. */
   readonly id?: string
   readonly text?: string
@@ -35,11 +37,20 @@ const converter: Converter = {
   idOf: () => undefined,
   isReadAgain: (position, begun) => Number(position) < Number(begun),
   begin(line) {
-    const { kind = "post", name = "", id, text = "", position, isOld = false, record } = JSON.parse(line) as TestRecord
+    const {
+      kind = "post",
+      name = "",
+      firstName,
+      id,
+      text = "",
+      position,
+      isOld,
+      record,
+    } = JSON.parse(line) as TestRecord
     return {
       position,
       record,
-      posts: [name, "before"],
+      posts: [name, "before", ...(firstName === undefined ? [] : [firstName])],
       users: [user],
       finish(known): Converted {
         if (kind === "ignored") return { kind, reason: "quiet" }
@@ -52,10 +63,17 @@ const converter: Converter = {
         return {
           kind: "post",
           name,
+          firstName,
           id: id as PostId | undefined,
-          isOld,
-          envelopeWith: (own) =>
-            JSON.stringify({ data: { id: own, text: [text, ...seen].join(" "), author_id: user, source_uri: name } }),
+          isOld: isOld === true,
+          envelopeWith: (own) => {
+            const first = firstName === undefined ? undefined : known.postId(firstName)
+            const history = [first, own].filter((one) => one !== undefined)
+            const words = [text, ...seen].join(" ")
+            return JSON.stringify({
+              data: { id: own, text: words, author_id: user, edit_history_tweet_ids: history, source_uri: name },
+            })
+          },
         }
       },
     }
@@ -266,6 +284,118 @@ test("what is deleted is gone, and is not stored again when its record is repeat
     expect(await store.head(app)).toBe(0)
     await accept({ name: "b", id: "11" }, { kind: "user deleted" })
     expect(await textOf(store, "11")).toBeUndefined()
+  })
+})
+
+/** A deletion of the post with this name, which nothing derives an id of. */
+const deletionOf = (name: string): TestRecord => ({ kind: "post deleted", name })
+
+const idsOf = async (store: Store, ...names: readonly string[]): Promise<readonly PostId[]> => {
+  const assigned = new Map((await store.assignedNames(names)).map(({ name, id }) => [name, id]))
+  return names.flatMap((name) => assigned.get(name) ?? [])
+}
+
+test("a name that comes twice in one batch is one post, when its id does not follow from it", async () => {
+  await withStore(async (store) => {
+    const { driver } = await store.beginSource("sky")
+    const { accept } = await accepting(store, driver)
+    const post = { name: "a", text: "a heron" }
+    expect(await accept(post, { name: "b", text: "a heron" }, post)).toMatchObject([{ accepted: 2, duplicates: 1 }])
+    expect(await store.head(app)).toBe(2)
+  })
+})
+
+test("a name is known while its post is being stored: to a repeat, a later version and a deletion", async () => {
+  await withStore(async (store) => {
+    const { driver } = await store.beginSource("sky")
+    const slow: Partial<Store> = {
+      async appendFrom(...batch) {
+        await setTimeout(50)
+        return store.appendFrom(...batch)
+      },
+    }
+    const { accept } = await accepting(store, driver, slow)
+    // More than one batch: the first is being stored while the names of the last records are looked up.
+    const filling = Array.from({ length: 600 }, (_, at) => ({ name: `f${at}`, text: "a sparrow" }))
+    const posts = ["a", "b"].map((name) => ({ name, text: "a heron" }))
+    const later = { name: "b#2", firstName: "b", text: "a heron" }
+    const reports = await accept(...posts, ...filling, ...posts, deletionOf("a"), later)
+    expect(reports.reduce((sum, { accepted }) => sum + accepted, 0)).toBe(603)
+    expect(await store.head(app)).toBe(3)
+    const [a = "", first = "", second = ""] = await idsOf(store, "a", "b", "b#2")
+    expect(await textOf(store, a)).toBeUndefined()
+    expect((await store.chainsOf([first as PostId])).get(first as PostId)).toEqual([first, second])
+  })
+})
+
+test("a deletion by a name finds the post before it in the same batch, and the one after it", async () => {
+  await withStore(async (store) => {
+    const { driver } = await store.beginSource("sky")
+    const { accept } = await accepting(store, driver)
+    const [before, after] = [
+      { name: "a", text: "a heron" },
+      { name: "b", text: "a heron" },
+    ]
+    const reports = await accept(before, deletionOf("a"), deletionOf("b"), after)
+    expect(reports).toMatchObject([{ accepted: 0, deleted: 2, lines: 4 }])
+    expect(await accept(before, after)).toMatchObject([{ accepted: 0 }])
+    expect(await store.head(app)).toBe(0)
+  })
+})
+
+test("a deletion by a name overtakes its post, with the position behind it", async () => {
+  await withStore(async (store) => {
+    const { driver } = await store.beginSource("sky")
+    const { accept } = await accepting(store, driver)
+    expect(await accept({ ...deletionOf("a"), position: "p1" })).toMatchObject([{ deleted: 1 }])
+    expect(await store.sources()).toMatchObject([{ position: "p1" }])
+    await accept({ name: "a", text: "a heron" }, { name: "a#2", firstName: "a", text: "a heron" })
+    expect(await store.head(app)).toBe(0)
+    const ids = await idsOf(store, "a", "a#2")
+    expect(await Promise.all(ids.map(async (id) => textOf(store, id)))).toEqual([undefined, undefined])
+  })
+})
+
+test("a deletion by a name that cannot be stored asks for nothing", async () => {
+  await withStore(async (store) => {
+    const { driver } = await store.beginSource("sky")
+    const { accept } = await accepting(store, driver)
+    expect(await accept(deletionOf("a".repeat(2_001)), deletionOf("a\0"))).toMatchObject([{ ignored: 2 }])
+  })
+})
+
+test("a deletion by the first name deletes a later version that came without the first", async () => {
+  await withStore(async (store) => {
+    const { driver } = await store.beginSource("sky")
+    const { accept } = await accepting(store, driver)
+    await accept({ name: "a#2", firstName: "a", text: "a heron" })
+    const [first, later = ""] = await idsOf(store, "a", "a#2")
+    expect(await textOf(store, later)).toBe("a heron")
+    expect((await store.chainsOf([later as PostId])).get(later as PostId)).toEqual([first, later])
+    await accept(deletionOf("a"))
+    expect(await textOf(store, later)).toBeUndefined()
+  })
+})
+
+test("a later version names the first one of the same batch", async () => {
+  await withStore(async (store) => {
+    const { driver } = await store.beginSource("sky")
+    const { accept } = await accepting(store, driver)
+    await accept({ name: "a", text: "a heron" }, { name: "a#2", firstName: "a", text: "two herons" })
+    const [first = "", later = ""] = await idsOf(store, "a", "a#2")
+    expect(await textOf(store, first)).toBe("a heron")
+    expect((await store.chainsOf([later as PostId])).get(later as PostId)).toEqual([first, later])
+  })
+})
+
+test("the name of a record that is rejected gets no id, and its first version keeps one", async () => {
+  await withStore(async (store) => {
+    const { driver } = await store.beginSource("sky")
+    const { accept } = await accepting(store, driver)
+    const invalid = { name: "a#2", firstName: "a", text: "x".repeat(40_000) }
+    await accept(invalid, { kind: "ignored" })
+    expect(await idsOf(store, "a", "a#2")).toHaveLength(1)
+    expect(await accept({ ...invalid, text: "a heron" })).toMatchObject([{ accepted: 1 }])
   })
 })
 

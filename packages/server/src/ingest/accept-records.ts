@@ -11,6 +11,7 @@ import type { Envelope } from "@sluice/api"
 import type { Conversion, Converted, ConvertedPost, Converter, KnownNames, KnownUser } from "../conversion/converter.ts"
 import type { RuleIndex } from "../matching/rule-index.ts"
 import type { PostId, UserId } from "../model/ids.ts"
+import type { AssignedName } from "../model/source.ts"
 import { foldedUsername, userBytesMax } from "../model/user.ts"
 import type { Clock } from "../runtime/clock.ts"
 import type { Snowflakes } from "../runtime/snowflakes.ts"
@@ -26,6 +27,7 @@ import { LineReader, textOfLine, type Line } from "./lines.ts"
 import { PostBatches, type BatchDeps, type BatchListener } from "./post-batches.ts"
 import { parsedPost, PostMatching, walkedPost } from "./post-matching.ts"
 import { sourceAppender } from "./source-append.ts"
+import { UnstoredNames } from "./unstored-names.ts"
 
 /** Records that are converted together, so that one look into the store serves them all. Ours. */
 const convertedMax = 128
@@ -75,6 +77,20 @@ type RecordLine = Line & { readonly record?: string }
 
 type Rejected = Extract<Converted, { readonly kind: "rejected" }>
 
+type PostDeletion = Extract<Converted, { readonly kind: "post deleted" }>
+
+/** The names that some records mention, to which ids may be assigned. */
+interface MentionedNames extends KnownNames {
+  /** Assigns an id to a name that has none. */
+  assign(assigned: AssignedName): void
+}
+
+/** The names of a record that is taken. */
+interface NamesOfRecord {
+  readonly known: MentionedNames
+  readonly converter: Pick<Converter, "idOf">
+}
+
 /** Accepts the records of one source, chunk by chunk. One call at a time. */
 export class RecordAcceptor {
   readonly #deps: RecordAcceptorDeps
@@ -83,12 +99,13 @@ export class RecordAcceptor {
   readonly #lines: LineReader
   /** Users of whom a notice came just now: a look into the store may not find it yet. */
   readonly #noticed = new Map<UserId, { readonly user: KnownUser; readonly atMs: number }>()
+  readonly #unstored = new UnstoredNames()
   #isAbandoned = false
 
   constructor(deps: RecordAcceptorDeps, listener: BatchListener) {
     this.#deps = deps
     this.#lines = new LineReader(deps.postBytesMax)
-    const sourceAppend = sourceAppender(deps)
+    const sourceAppend = sourceAppender({ ...deps, names: this.#unstored })
     this.#batches = new PostBatches({ ...deps, sourceAppend }, listener)
     this.#matching = new PostMatching({ ...deps, batches: this.#batches })
   }
@@ -152,6 +169,7 @@ export class RecordAcceptor {
   async #readPart(lines: readonly Line[]): Promise<void> {
     const { rules, turn } = this.#deps
     this.#forgetNotices()
+    this.#unstored.forgetStored()
     const converter = await this.#deps.converter
     const begun = lines.flatMap((line) => beginLine(line, converter))
     const known = await this.#lookUp(begun.flatMap((one) => ("conversion" in one ? [one.conversion] : [])))
@@ -170,7 +188,7 @@ export class RecordAcceptor {
   }
 
   /** Looks up the names and the users that records mention. */
-  async #lookUp(conversions: readonly Conversion[]): Promise<KnownNames> {
+  async #lookUp(conversions: readonly Conversion[]): Promise<MentionedNames> {
     const { store } = this.#deps
     const names = [...new Set(conversions.flatMap(({ posts }) => posts))].filter(isStorable)
     const ids = [...new Set(conversions.flatMap(({ users }) => users))]
@@ -179,6 +197,10 @@ export class RecordAcceptor {
       ids.length === 0 ? [] : store.usersById(ids),
     ])
     const postIds = new Map(assigned.map(({ name, id }) => [name, id]))
+    for (const name of names) {
+      const id = postIds.get(name) ?? this.#unstored.idOf(name)
+      if (id !== undefined) postIds.set(name, id)
+    }
     const envelopes = await this.#originals(conversions, postIds)
     const objects = new Map<UserId, KnownUser>()
     for (const { id, json } of users) {
@@ -189,6 +211,10 @@ export class RecordAcceptor {
       postId: (name) => postIds.get(name),
       user: (id) => this.#noticed.get(id)?.user ?? objects.get(id),
       envelope: (name) => envelopes.get(name),
+      assign: (one) => {
+        postIds.set(one.name, one.id)
+        this.#unstored.assign(one)
+      },
     }
   }
 
@@ -212,7 +238,7 @@ export class RecordAcceptor {
     return envelopes
   }
 
-  #take(begun: Begun, known: KnownNames, converter: Converter): void {
+  #take(begun: Begun, known: MentionedNames, converter: Converter): void {
     const { line } = begun
     this.#batches.countLine(line.byteCount)
     if ("rejected" in begun) {
@@ -221,11 +247,8 @@ export class RecordAcceptor {
     }
     const { conversion } = begun
     const converted = isStorablePosition(conversion.position) ? conversion.finish(known) : invalidPosition
-    this.#takeConverted(
-      conversion.record === undefined ? line : { ...line, record: conversion.record },
-      converted,
-      known,
-    )
+    const kept = conversion.record === undefined ? line : { ...line, record: conversion.record }
+    this.#takeConverted(kept, converted, { known, converter })
     if (converted === invalidPosition || this.#deps.source.keepsPosition === true) return
     const { position, atMs } = conversion
     const { position: begunAt } = this.#deps.source
@@ -233,17 +256,14 @@ export class RecordAcceptor {
     this.#batches.moveTo(stays ? undefined : position, atMs)
   }
 
-  #takeConverted(line: RecordLine, converted: Converted, known: KnownNames): void {
+  #takeConverted(line: RecordLine, converted: Converted, names: NamesOfRecord): void {
     switch (converted.kind) {
       case "post":
-        this.#takePost(line, converted, known)
+        this.#takePost(line, converted, names)
         break
-      case "post deleted": {
-        const id = known.postId(converted.name) ?? converted.id
-        if (id === undefined) this.#batches.ignore()
-        else this.#batches.delete({ kind: "post", id })
+      case "post deleted":
+        this.#takeDeletion(converted, names)
         break
-      }
       case "user deleted":
         this.#batches.delete({ kind: "user", id: converted.id })
         break
@@ -259,14 +279,34 @@ export class RecordAcceptor {
     }
   }
 
-  #takePost(line: RecordLine, converted: ConvertedPost, known: KnownNames): void {
+  /** A name that nothing knows gets an id, by which its deletion is remembered: the post may come afterwards. */
+  #takeDeletion({ name, id }: PostDeletion, { known }: NamesOfRecord): void {
+    const ownId = known.postId(name) ?? id
+    if (ownId !== undefined) this.#batches.delete({ kind: "post", id: ownId })
+    else if (isStorable(name)) this.#batches.delete({ kind: "post", id: this.#assignAhead(name, known) })
+    else this.#batches.ignore()
+  }
+
+  /** Assigns an id to a name before its post comes. */
+  #assignAhead(name: string, known: MentionedNames): PostId {
+    const id = this.#deps.snowflakes.next() as PostId
+    known.assign({ name, id })
+    this.#batches.assign({ name, id })
+    return id
+  }
+
+  #takePost(line: RecordLine, converted: ConvertedPost, { known, converter }: NamesOfRecord): void {
     const { rules, clock, snowflakes } = this.#deps
-    const { name, isOld } = converted
+    const { name, firstName, isOld } = converted
     if (name !== undefined && !isStorable(name)) {
       this.#reject(line, invalidName)
       return
     }
     const ownId = (name === undefined ? undefined : known.postId(name)) ?? converted.id
+    // The first version gets its id before the later one: ids of versions ascend with time.
+    const isFirstUnknown =
+      firstName !== undefined && (known.postId(firstName) ?? converter.idOf(firstName)) === undefined
+    if (ownId === undefined && isFirstUnknown) this.#assignAhead(firstName, known)
     const id = ownId ?? (snowflakes.next() as PostId)
     const text = converted.envelopeWith(id)
     const read = walkedPost(rules, Buffer.from(text))
@@ -275,6 +315,7 @@ export class RecordAcceptor {
       this.#reject(line, { kind: "rejected", ...post })
       return
     }
+    if (ownId === undefined && name !== undefined) known.assign({ name, id })
     const isAssigned = id !== converted.id
     this.#matching.take(post, { name, isAssigned, isOld, envelopeWith: (other) => converted.envelopeWith(other) })
   }

@@ -9,7 +9,7 @@
 import type { AppId, PostId } from "../model/ids.ts"
 import type { PostMatch } from "../model/match.ts"
 import type { AcceptedPost } from "../model/post.ts"
-import type { SourceDeadLetter, UserNotice } from "../model/source.ts"
+import type { AssignedName, SourceDeadLetter, UserNotice } from "../model/source.ts"
 import type { Clock } from "../runtime/clock.ts"
 import type { DeletionRequest } from "../model/deletion.ts"
 import type { DeletionWrites } from "../store/port/deletion-store.ts"
@@ -78,6 +78,8 @@ export interface SourceNotes {
   ignored: number
   users: UserNotice[]
   deadLetters: SourceDeadLetter[]
+  /** Ids of names whose posts are not part of the batch. */
+  assigned: AssignedName[]
 }
 
 /** Appends batches of a source. Returns which posts were new, in order. */
@@ -156,6 +158,11 @@ export class PostBatches {
   noteUser(user: UserNotice): void {
     this.#notes.users.push(user)
     this.#notes.ignored += 1
+  }
+
+  /** The name of a post that has not come has this id from now on. */
+  assign(assigned: AssignedName): void {
+    this.#notes.assigned.push(assigned)
   }
 
   /** Keeps what was rejected, as it came. */
@@ -258,7 +265,8 @@ export class PostBatches {
       const given = matchUse.kind === "append" ? posts : posts.map(({ post }) => ({ post, matches: [] }))
       return given.length === 0 ? [] : store.append(given, atMs)
     }
-    const isIdle = posts.length + deletionLines + notes.users.length + notes.deadLetters.length === 0
+    const { users, deadLetters, assigned } = notes
+    const isIdle = posts.length + deletionLines + users.length + deadLetters.length + assigned.length === 0
     // A position alone can wait: the next batch has a later one.
     const nowMs = clock.monotonicMs()
     if (isIdle && nowMs - this.#savedAtMs < positionMsMax) return []
@@ -282,7 +290,7 @@ export class PostBatches {
 const appended: MatchUse = { kind: "append" }
 
 function noNotes(): SourceNotes {
-  return { ignored: 0, users: [], deadLetters: [] }
+  return { ignored: 0, users: [], deadLetters: [], assigned: [] }
 }
 
 function total(counts: readonly number[]): number {

@@ -10,6 +10,7 @@ import type { PostStore } from "../store/port/post-store.ts"
 import type { SourceReads, SourceWrites } from "../store/port/source-store.ts"
 import type { MatchedPost, SourceAppender } from "./post-batches.ts"
 import { parsedPost } from "./post-matching.ts"
+import type { UnstoredNames } from "./unstored-names.ts"
 
 /** Ids that are looked at together for a free one. Ours. */
 const idsAtOnce = 32
@@ -21,18 +22,23 @@ const attemptsMax = 20
 interface SourceAppendDeps {
   readonly store: Pick<SourceWrites, "appendFrom"> & Pick<SourceReads, "assignedNames"> & Pick<PostStore, "postsById">
   readonly source: { readonly name: string; readonly driver: number }
+  readonly names: Pick<UnstoredNames, "noteStored">
 }
 
 /** Appends batches of a source. Throws `SourceSuperseded` when another process drives it. */
-export function sourceAppender({ store, source: { name: source, driver } }: SourceAppendDeps): SourceAppender {
-  return async (given, { position, deadLetters, users }, atMs) => {
+export function sourceAppender({ store, source: { name: source, driver }, names }: SourceAppendDeps): SourceAppender {
+  return async (given, { position, deadLetters, users, assigned: ahead }, atMs) => {
     let posts = given
     for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
-      const names = posts.map(({ place }) => place?.name)
-      const progress = { source, driver, position, names, assigned: assignedOf(posts), deadLetters, users }
+      const assigned = [...ahead, ...assignedOf(posts)]
+      const named = posts.map(({ place }) => place?.name)
+      const progress = { source, driver, position, names: named, assigned, deadLetters, users }
       const batch = posts.map(({ post, matches, place }) => ({ post, matches: place?.isOld === true ? [] : matches }))
       const outcome = await store.appendFrom(progress, batch, atMs)
-      if (outcome.kind === "appended") return outcome.isNew
+      if (outcome.kind === "appended") {
+        names.noteStored(assigned)
+        return outcome.isNew
+      }
       if (outcome.kind === "superseded") throw new SourceSuperseded(`The source ${source} has another driver.`)
       posts = await withOtherIds(store, posts, new Set(outcome.at))
     }
@@ -46,14 +52,17 @@ function assignedOf(posts: readonly MatchedPost[]): readonly AssignedName[] {
   )
 }
 
-/** The posts, where those at these indexes have the ids that their names have, or free ones. */
+/** The posts, where those at these indexes have the ids that their names have in the store or the batch, or free ones. */
 async function withOtherIds(
   store: SourceAppendDeps["store"],
   posts: readonly MatchedPost[],
   at: ReadonlySet<number>,
 ): Promise<readonly MatchedPost[]> {
   const names = posts.flatMap(({ place }, index) => (at.has(index) ? (place?.name ?? []) : []))
-  const idOf = new Map((await store.assignedNames(names)).map(({ name, id }) => [name, id]))
+  const idOf = new Map(
+    posts.flatMap(({ post, place }, index) => (at.has(index) ? [] : [[place?.name, post.id] as const])),
+  )
+  for (const { name, id } of await store.assignedNames(names)) idOf.set(name, id)
   const used = new Set(posts.map(({ post }) => post.id))
   const changed: MatchedPost[] = []
   for (const [index, one] of posts.entries()) {

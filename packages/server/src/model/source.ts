@@ -63,6 +63,7 @@ export interface SourceProgress {
   readonly position?: string | undefined
   /** The name of each post of the batch, in order; absent for a post whose id nothing else can have. */
   readonly names: readonly (string | undefined)[]
+  /** A name that has an id already keeps it. */
   readonly assigned: readonly AssignedName[]
   readonly deadLetters: readonly SourceDeadLetter[]
   readonly users: readonly UserNotice[]
@@ -74,5 +75,5 @@ export type SourceAppend =
   | { readonly kind: "appended"; readonly isNew: readonly boolean[] }
   /** Another process drives the source, or it was steered meanwhile. */
   | { readonly kind: "superseded" }
-  /** The ids of these posts, by their indexes, belong to others; or their names have other ids. */
+  /** The ids of these posts, by their indexes, belong to others; or their names have other ids, in the store or the batch. */
   | { readonly kind: "taken"; readonly at: readonly number[] }

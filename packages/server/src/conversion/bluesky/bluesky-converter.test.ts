@@ -330,6 +330,12 @@ describe("versions", () => {
     expect(converter.begin(JSON.stringify(frame)).posts).toEqual([name, postName()])
   })
 
+  test("an update whose id does not follow from its name tells the first one's name", () => {
+    const frame = commit({ operation: "update", rkey: "x", record: { text: "A cat, edited" } })
+    const firstName = postName().replace(/[^/]+$/, "x")
+    expect(convert(converter, frame)).toMatchObject({ name: `${firstName}#${rev}`, firstName, id: undefined })
+  })
+
   test("a delete names the post, whose id is known or derived", () => {
     const frame = commit({ operation: "delete", record: undefined })
     const deleted = { kind: "post deleted", name: postName() }

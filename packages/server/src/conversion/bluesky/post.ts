@@ -86,6 +86,7 @@ export function postConversion(value: unknown, version: PostVersion, reading: Po
     finish: (known) => ({
       kind: "post",
       name: version.name,
+      firstName: version.first?.name,
       id: version.id,
       isOld: version.isOld,
       envelopeWith: (id) => envelopeOf(id, version, parts, known),

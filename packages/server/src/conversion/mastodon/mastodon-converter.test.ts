@@ -313,6 +313,18 @@ describe("versions", () => {
     })
   })
 
+  test("an edit whose id does not follow from its name tells the first one's name", () => {
+    const firstName = statusName.replace(/[^/]+$/, "Al2KABLN3tuRoeE0A4")
+    const post = status({ id: "Al2KABLN3tuRoeE0A4" })
+    const edit = { event: "status.update", payload: { ...post, edited_at: editedAt } }
+    const laterName = `${firstName}#${Date.parse(editedAt)}`
+    expect(convert(converter, edit)).toMatchObject({ name: laterName, firstName, id: undefined })
+    expect(convert(converter, { event: "update", payload: post })).toMatchObject({
+      name: firstName,
+      firstName: undefined,
+    })
+  })
+
   test("an update that edits nothing is ignored", () => {
     expect(convert(converter, { event: "status.update", payload: status() })).toEqual({
       kind: "ignored",

@@ -155,6 +155,7 @@ function postConversion(status: Status, reading: Reading): Conversion {
     finish: (known) => ({
       kind: "post",
       name: status.name,
+      firstName: status.name === status.firstName ? undefined : status.firstName,
       id: status.id,
       isOld: isOld(status),
       envelopeWith: (id) => {

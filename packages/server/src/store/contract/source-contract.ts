@@ -129,6 +129,27 @@ export function sourceContract(make: MakeStore): void {
       expect(await store.assignedNames(["at://b"])).toEqual([])
     })
 
+    test("stores nothing of a batch in which one name has two ids", async () => {
+      await store.beginSource("sky")
+      const assigned = [
+        { name: "at://a", id: "10" as PostId },
+        { name: "at://a", id: "11" as PostId },
+      ]
+      const posts = [named("10", "at://a"), named("11", "at://a"), named("10", "at://a")]
+      expect(await appendFrom({ posts, assigned, position: "p" })).toEqual({ kind: "taken", at: [1] })
+      expect(await isStored("10")).toBe(false)
+      expect(await store.assignedNames(["at://a"])).toEqual([])
+    })
+
+    test("keeps the id that was assigned to a name before its post, and the first of two", async () => {
+      await store.beginSource("sky")
+      const assigned = { name: "at://a", id: "10" as PostId }
+      expect(await appendFrom({ assigned: [assigned] })).toEqual({ kind: "appended", isNew: [] })
+      await appendFrom({ assigned: [{ name: "at://a", id: "11" as PostId }] })
+      expect(await store.assignedNames(["at://a"])).toEqual([assigned])
+      expect((await audit()).damage).toEqual([])
+    })
+
     test("keeps a user that came without a post, unless a newer object is there", async () => {
       await store.beginSource("sky")
       const notice = (username: string, createdAtMs: number): SourceProgress["users"][number] => {

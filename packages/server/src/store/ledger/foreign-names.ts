@@ -26,8 +26,11 @@ export function takenAt(posts: readonly NamedPost[], { envelopes, assigned }: St
     const envelope = envelopes.get(id)
     const holder = envelope === undefined ? inBatch.get(id) : nameIn(envelope)
     const isTaken = (holder ?? (envelope === undefined ? name : undefined)) !== name
-    if (!isTaken) inBatch.set(id, name)
-    return isTaken || (idOf.get(name) ?? id) !== id ? [index] : []
+    if (isTaken) return [index]
+    inBatch.set(id, name)
+    const ownId = idOf.get(name) ?? id
+    idOf.set(name, ownId)
+    return ownId === id ? [] : [index]
   })
 }
 

@@ -1217,7 +1217,9 @@ export class MemoryStore implements Store {
       },
     )
     if (at.length > 0) return { kind: "taken", at }
-    for (const { name, id } of progress.assigned) assignedNames.set(name, id)
+    for (const { name, id } of progress.assigned) {
+      if (!assignedNames.has(name)) assignedNames.set(name, id)
+    }
     this.#saveUsers(progress.users)
     this.#state.sourceDeadLetters.push(...progress.deadLetters)
     this.#forgetSourceDeadLetters()
