@@ -90,6 +90,15 @@ test("a second time there is nothing to change, and nothing is sent", async () =
   expect(changes).toEqual([])
 })
 
+test("an empty tag is no tag: a second time there is nothing to change", async () => {
+  const desired = [{ value: "cat", tag: "" }, { value: "dog" }]
+  await client.rules.sync(desired)
+  expect(await client.rules.sync(desired)).toEqual({ added: [], deleted: [], unchanged: 2 })
+  await client.rules.add([{ value: "owl", tag: "wild" }])
+  expect(await client.rules.sync(desired, { tag: "" })).toEqual({ added: [], deleted: [], unchanged: 2 })
+  expect(await stored()).toEqual([{ value: "cat" }, { value: "dog" }, { value: "owl", tag: "wild" }])
+})
+
 test("a dry run finds the same difference, has the new rules checked, and changes nothing", async () => {
   await client.rules.sync([{ value: "dog" }])
   changes = []

@@ -14,7 +14,7 @@ import { ApiError, refusal, type ApiErrorEntry } from "./errors.ts"
 /** A desired rule. */
 export interface DesiredRule {
   readonly value: string
-  /** Without one, the rule must have none. */
+  /** Absent or empty: the rule must have none. */
   readonly tag?: string | undefined
 }
 
@@ -24,7 +24,7 @@ export interface RuleSyncOptions {
   readonly dryRun?: boolean
   /**
    * Only rules with this tag are compared and changed, so that programs that share an app keep off each other's rules. Desired
-   * rules get the tag.
+   * rules get the tag. Empty: only rules without a tag.
    */
   readonly tag?: string | undefined
   /** Ends the sync between two requests, with a `RuleSyncError` when something was changed before, else with its reason. */
@@ -92,16 +92,12 @@ export async function syncRules(
   const desired = scope === undefined ? listed : withTag(listed, scope)
   const wanted = byValue(desired)
   const all = await requests.list()
-  const found = scope === undefined ? all : all.filter(({ tag }) => tag === scope)
-  const others = all.filter(({ value, tag }) => scope !== undefined && tag !== scope && wanted.has(value))
+  const found = scope === undefined ? all : all.filter((rule) => tagOf(rule) === scope)
+  const others = all.filter((rule) => scope !== undefined && tagOf(rule) !== scope && wanted.has(rule.value))
   if (others.length > 0) throw new RuleSyncError(ofOthers(others), { added: [], deleted: [], unchanged: 0 })
   const stored = new Map(found.map((rule) => [rule.value, rule]))
-  const isRight = ({ value, tag }: DesiredRule): boolean => {
-    const rule = stored.get(value)
-    return rule !== undefined && rule.tag === tag
-  }
-  const toAdd = desired.filter((rule) => !isRight(rule))
-  const toDelete = found.filter(({ value, tag }) => wanted.get(value)?.tag !== tag || !wanted.has(value))
+  const toAdd = desired.filter((rule) => !isSame(rule, stored.get(rule.value)))
+  const toDelete = found.filter((rule) => !isSame(rule, wanted.get(rule.value)))
   const unchanged = desired.length - toAdd.length
   const added: (DesiredRule & { readonly id?: string })[] = []
   const deleted: Rule[] = []
@@ -144,6 +140,16 @@ export async function syncRules(
   return { added, deleted, unchanged }
 }
 
+/** A server stores no tag for an empty one. */
+function tagOf({ tag = "" }: DesiredRule): string {
+  return tag
+}
+
+/** Whether another list has the rule, of the same value, with the same tag. */
+function isSame(rule: DesiredRule, other: DesiredRule | undefined): boolean {
+  return other !== undefined && tagOf(rule) === tagOf(other)
+}
+
 function byValue(desired: readonly DesiredRule[]): ReadonlyMap<string, DesiredRule> {
   const wanted = new Map(desired.map((rule) => [rule.value, rule]))
   if (wanted.size === desired.length) return wanted
@@ -152,7 +158,7 @@ function byValue(desired: readonly DesiredRule[]): ReadonlyMap<string, DesiredRu
 }
 
 function withTag(listed: readonly DesiredRule[], tag: string): readonly DesiredRule[] {
-  const other = listed.find((rule) => rule.tag !== undefined && rule.tag !== tag)
+  const other = listed.find((rule) => !["", tag].includes(tagOf(rule)))
   if (other === undefined) return listed.map(({ value }) => ({ value, tag }))
   const rule = `The rule ${JSON.stringify(other.value)} has the tag ${JSON.stringify(other.tag)}`
   throw new TypeError(`${rule}, and only rules with the tag ${JSON.stringify(tag)} are synchronised.`)
