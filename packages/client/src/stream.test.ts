@@ -49,7 +49,7 @@ test("a line is parsed, and one that is no JSON object is left as text", async (
   const stream = createClient({ url: server.url, token: "t" }).stream({ reconnect: false })
   const [post, other] = await Array.fromAsync(stream)
   expect(post?.body).toEqual({ data: { id: "1" } })
-  expect(other).toEqual({ text: "null", body: undefined })
+  expect(other).toMatchObject({ text: "null", body: undefined })
 })
 
 test("a connection that ends or is cut is opened again, later after each failure in a row", async () => {
@@ -155,16 +155,21 @@ async function healed(
   }
   const stop = new AbortController()
   const ids: (string | undefined)[] = []
+  const completeUntil: string[] = []
   const reading: StreamOptions = {
     ...options,
     signal: stop.signal,
-    onDisconnect: () => void (now += minutesApart * 60_000),
+    onDisconnect(disconnect) {
+      now += minutesApart * 60_000
+      options.onDisconnect?.(disconnect)
+    },
     onGap: ({ from, to }) => gaps.push(`${from.toISOString()}/${to.toISOString()}`),
   }
-  for await (const { body } of streamLines(server.url, connect, reading, () => now)) {
+  for await (const { body, ...line } of streamLines(server.url, connect, reading, () => now)) {
+    completeUntil.push(line.completeUntil.toISOString())
     if (ids.push(body?.data?.id) === count) stop.abort()
   }
-  return { ids, gaps, queries: queries.map((query) => decodeURIComponent(query)) }
+  return { ids, gaps, completeUntil, queries: queries.map((query) => decodeURIComponent(query)) }
 }
 
 test("matches between two connections are requested, and repeats are dropped", async () => {
@@ -213,8 +218,9 @@ const refuses =
 test("a server that refuses a recovery or a backfill is read on without, and the gap is reported", async () => {
   const recovery = await healed([sends(post(1)), refuses(400), sends(post(2))], 2, { minutesApart: 10 })
   expect(recovery.ids).toEqual(["1", "2"])
-  expect(recovery.queries).toEqual(["", "start_time=2026-03-14T08:59:00.000Z", "backfill_minutes=1"])
-  expect(recovery.gaps).toEqual(["2026-03-14T09:00:00.000Z/2026-03-14T09:10:00.000Z"])
+  // The last minutes are within the reach of a backfill.
+  expect(recovery.queries).toEqual(["", "start_time=2026-03-14T08:59:00.000Z", "backfill_minutes=4"])
+  expect(recovery.gaps).toEqual(["2026-03-14T09:00:00.000Z/2026-03-14T09:07:00.000Z"])
   const backfill = await healed([sends(post(1)), refuses(403), sends(post(2)), sends(post(3))], 3, { minutesApart: 1 })
   expect(backfill.queries).toEqual(["", "backfill_minutes=2", "", ""])
   expect(backfill.gaps).toEqual(["2026-03-14T09:00:00.000Z/2026-03-14T09:01:00.000Z"])
@@ -227,11 +233,52 @@ test("with `heal: false` every connection is as the caller requests it, repeats 
   expect(queries).toEqual(["backfill_minutes=5", "backfill_minutes=5"])
 })
 
-test("a backfill of the caller's own is for the first connection", async () => {
-  const connections = [sends(post(1)), sends(post(1), post(2))]
+test("a backfill of the caller's own is for the first connection, as soon as a keep-alive shows its end", async () => {
+  const connections = [sends(post(1), "\r\n"), sends(post(1), post(2))]
   const { ids, queries } = await healed(connections, 2, { query: { backfill_minutes: 5 } })
   expect(ids).toEqual(["1", "2"])
   expect(queries).toEqual(["backfill_minutes=5", "backfill_minutes=1"])
+})
+
+test("a backfill of the caller's own that breaks off is requested again, from its beginning", async () => {
+  const short = await healed([sends(post(1)), sends(post(2))], 2, { query: { backfill_minutes: 2 } })
+  expect(short.queries).toEqual(["backfill_minutes=2", "backfill_minutes=3"])
+  const long = await healed([sends(post(1)), sends(), sends(post(2))], 2, { query: { backfill_minutes: 5 } })
+  expect(long.queries).toEqual(["backfill_minutes=5", "start_time=2026-03-14T08:54:00.000Z", "backfill_minutes=1"])
+})
+
+test("a first connection that ends before its first line leaves no hole", async () => {
+  const cutBeforeALine: Connection = (response) => {
+    response.flushHeaders()
+    setTimeout(() => response.destroy(), 20)
+  }
+  for (const connection of [sends(), cutBeforeALine]) {
+    const { ids, queries, gaps } = await healed([connection, sends(post(1))], 1, { minutesApart: 2 })
+    expect([ids, queries, gaps]).toEqual([["1"], ["", "backfill_minutes=3"], []])
+  }
+})
+
+test("each line says until when no match is missing", async () => {
+  const message = `${JSON.stringify({ errors: [{ title: "operational-disconnect" }] })}\r\n`
+  const connections = [
+    sends(post(1)),
+    sends(post(2), message),
+    sends(post(2), post(3)),
+    sends(post(4), "\r\n", post(5)),
+  ]
+  const { completeUntil } = await healed(connections, 6, { minutesApart: 10 })
+  const begin = "2026-03-14T09:00:00.000Z"
+  // The recovery that is complete began after the second delay.
+  const recovered = "2026-03-14T09:20:00.000Z"
+  expect(completeUntil).toEqual([begin, begin, begin, begin, recovered, recovered])
+})
+
+test("a recovery that does not come to its end is tried again later each time", async () => {
+  const delays: number[] = []
+  const connections = [sends(post(1)), cut, cut, cut, sends(post(2))]
+  const onDisconnect = ({ delayMs }: { readonly delayMs: number }): void => void delays.push(delayMs)
+  await healed(connections, 2, { minutesApart: 10, onDisconnect })
+  expect(delays).toEqual([250, 500, 750, 1_000])
 })
 
 test("a window of the past ends the iteration with its end", async () => {

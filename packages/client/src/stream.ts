@@ -6,7 +6,16 @@
 import type { StreamedBody } from "@sluice/api"
 import { connectionLines } from "./connection-lines.ts"
 import { ApiError } from "./errors.ts"
-import { beginAfter, isComplete, queryFrom, SeenPosts, type Begin } from "./healing.ts"
+import {
+  beginAfter,
+  beginOf,
+  completeWhenOpened,
+  gapEndMs,
+  isComplete,
+  isDisconnectMessage,
+  queryFrom,
+  SeenPosts,
+} from "./healing.ts"
 import type { Query } from "./operations.ts"
 import { reconnectDelayMs, sleep, type StreamFault } from "./retry.ts"
 
@@ -19,6 +28,11 @@ export interface StreamLine<Body = StreamedBody> {
   readonly text: string
   /** The same as a value: a post, or `errors` about the connection. `undefined` when it is no JSON object. */
   readonly body: Body | undefined
+  /**
+   * Until then no match is missing once this line is handled, apart from gaps: those that `onGap` reported, and those of a stream
+   * that heals none. During a recovery or a backfill it is the time at which that begins.
+   */
+  readonly completeUntil: Date
 }
 
 /** The end of a connection. */
@@ -31,17 +45,25 @@ export interface StreamDisconnect {
 
 /** Options of a stream. */
 export interface StreamOptions {
-  /** With `start_time` the iteration ends with the window: it is not opened again, and nothing is healed. */
+  /**
+   * With `start_time` the iteration ends with the window: it is not opened again, and nothing is healed. A line with `errors`
+   * says that the server cut the window short.
+   */
   readonly query?: Query | undefined
   /** Ends the iteration, without an error. */
   readonly signal?: AbortSignal | undefined
   /** False: the iteration ends with the first connection, and its error is thrown. */
   readonly reconnect?: boolean | undefined
   /**
-   * True, the default: requests the matches between two connections, and drops posts that come twice, of the newest
-   * 100,000. If a server refuses that, calls `onGap` and continues without.
+   * True, the default: requests the matches between two connections, again when that is cut short, and drops posts that come
+   * twice, of the newest 100,000. If a server refuses that, calls `onGap` and continues without.
    */
   readonly heal?: boolean | undefined
+  /**
+   * The `completeUntil` of the last line that was handled before a restart: the stream begins with the matches after it, as after
+   * a gap between two connections. Repeats come from the minute before. Throws `TypeError` when the stream heals no gaps.
+   */
+  readonly completeUntil?: Date | undefined
   /** Called when a connection is open: every match from then on is streamed. */
   readonly onConnect?: (() => void) | undefined
   /** Called before each delay. */
@@ -57,7 +79,7 @@ export type Connect = (query: Query | undefined, signal: AbortSignal) => Promise
 
 /**
  * The lines of the stream, over connection after connection, until `signal` is aborted. Throws lasting failures: a
- * refusal other than 429 and 5xx, and a failure of the very first connection.
+ * refusal other than 429 and 5xx, and a failure to open the very first connection.
  */
 export async function* streamLines<Body extends object = StreamedBody>(
   url: string,
@@ -66,48 +88,59 @@ export async function* streamLines<Body extends object = StreamedBody>(
   nowMs: () => number = Date.now,
 ): AsyncGenerator<StreamLine<Body>, void, void> {
   const { signal = new AbortController().signal, onDisconnect, silenceMsMax = silenceMsMaxDefault } = options
-  const reconnect = options.reconnect !== false && !isWindow(options.query)
-  const seen = new SeenPosts()
+  const reconnect = options.reconnect !== false && beginOf(options.query).kind !== "recovery"
   let heal = reconnect && options.heal !== false
-  /** Until then nothing is missing; `undefined` before the first connection. */
-  let completeAtMs: number | undefined
+  const isContinued = options.completeUntil !== undefined
+  if (isContinued && !heal) throw new TypeError("`completeUntil` needs a stream that heals gaps, and no `start_time`.")
+  const seen = new SeenPosts()
+  /** Until then nothing is missing. */
+  let completeAtMs = options.completeUntil?.getTime() ?? nowMs()
+  let hasConnected = false
   let failures = 0
   let lastFault: StreamFault | undefined
   while (!signal.aborted) {
     const beganAtMs = nowMs()
-    const begin: Begin = heal && completeAtMs !== undefined ? beginAfter(completeAtMs, beganAtMs) : { kind: "now" }
-    const query = queryFrom(options.query, begin)
+    const isHealing = heal && (hasConnected || isContinued)
+    const begin = isHealing ? beginAfter(completeAtMs, beganAtMs) : beginOf(options.query)
+    const query = isHealing ? queryFrom(options.query, begin) : options.query
     let error: ApiError | undefined
+    let isCutShort = false
     try {
       const open = async (ended: AbortSignal): Promise<ReadableStream<Uint8Array>> => {
         const body = await connect(query, ended)
+        hasConnected = true
+        if (!isHealing) completeAtMs = completeWhenOpened(begin, nowMs())
         options.onConnect?.()
         return body
       }
       for await (const text of connectionLines(url, open, signal, silenceMsMax)) {
-        failures = 0
-        if (isComplete(begin, text, nowMs() - beganAtMs)) completeAtMs = nowMs()
-        const line = text === "" ? undefined : lineOf<Body>(text)
-        const id = (line?.body as StreamedBody | undefined)?.data?.id
-        if (line !== undefined && (!heal || id === undefined || seen.add(id))) yield line
+        const body = bodyOf<Body>(text)
+        isCutShort ||= isDisconnectMessage(body)
+        // A recovery makes no progress until it is complete: it may fail at the same line each time.
+        if (begin.kind !== "recovery") failures = 0
+        if (!isCutShort && isComplete(begin, text, nowMs() - beganAtMs)) completeAtMs = nowMs()
+        const id = (body as StreamedBody | undefined)?.data?.id
+        const isRepeat = heal && id !== undefined && !seen.add(id)
+        if (text !== "" && !isRepeat) yield { text, body, completeUntil: new Date(completeAtMs) }
       }
-      if (begin.kind === "recovery" && !signal.aborted) {
+      if (isHealing && begin.kind === "recovery" && !isCutShort && !signal.aborted) {
         completeAtMs = beganAtMs
         continue
       }
     } catch (thrown) {
       if (!(thrown instanceof ApiError)) throw thrown
       error = thrown
-      if (isRefusedHealing(error, begin) && completeAtMs !== undefined) {
-        options.onGap?.({ from: new Date(completeAtMs), to: new Date(beganAtMs) })
-        if (begin.kind === "recovery") completeAtMs = beganAtMs
+      if (isHealing && isRefused(error)) {
+        const untilMs = gapEndMs(begin, beganAtMs)
+        options.onGap?.({ from: new Date(completeAtMs), to: new Date(untilMs) })
+        if (begin.kind === "recovery") completeAtMs = untilMs
         else heal = false
         continue
       }
       if (!reconnect) throw error
     }
     if (signal.aborted || !reconnect) return
-    const fault = error === undefined ? "network" : passingFault(error, completeAtMs !== undefined)
+    const fault = error === undefined ? "network" : passingFault(error, hasConnected)
     if (fault === undefined) throw error
     failures = fault === lastFault ? failures + 1 : 1
     lastFault = fault
@@ -120,15 +153,9 @@ export async function* streamLines<Body extends object = StreamedBody>(
 /** Longest wait that a server can ask for. Ours: X's rate limits last 15 minutes. */
 const retryAfterMsMax = 900_000
 
-/** True if a query is for a window of the past, which ends. */
-function isWindow(query: Query | undefined): boolean {
-  if (typeof query === "string") return new URLSearchParams(query).has("start_time")
-  return query?.["start_time"] !== undefined
-}
-
 /** True if a server refused the request that heals a gap: the gap may be too old, or the request unknown to it. */
-function isRefusedHealing({ status }: ApiError, { kind }: Begin): boolean {
-  return kind !== "now" && (status === 400 || status === 403)
+function isRefused({ status }: ApiError): boolean {
+  return status === 400 || status === 403
 }
 
 function passingFault(error: ApiError, hasConnected: boolean): StreamFault | undefined {
@@ -138,11 +165,13 @@ function passingFault(error: ApiError, hasConnected: boolean): StreamFault | und
   return error.status >= 500 ? "http" : undefined
 }
 
-function lineOf<Body extends object>(text: string): StreamLine<Body> {
+/** The object of a line; `undefined` for a keep-alive, and when it is no JSON object. */
+function bodyOf<Body extends object>(text: string): Body | undefined {
+  if (text === "") return undefined
   try {
     const value = JSON.parse(text) as unknown
-    return { text, body: typeof value === "object" && value !== null ? (value as Body) : undefined }
+    return typeof value === "object" && value !== null ? (value as Body) : undefined
   } catch {
-    return { text, body: undefined }
+    return undefined
   }
 }

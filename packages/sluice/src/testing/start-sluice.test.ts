@@ -69,6 +69,14 @@ describe("posts and what comes of them", () => {
     await expect(stream.next()).rejects.toThrow("The stream was closed.")
   })
 
+  test("a stream that is cut before its first post has the posts that come after it", async () => {
+    await using sluice = await startSluice()
+    await using stream = await sluice.stream({ rules: ["heron"] })
+    expect(await sluice.disconnectStreams()).toBe(1)
+    await sluice.post("A heron")
+    expect((await stream.next()).data?.text).toBe("A heron")
+  })
+
   test("the program under test is a webhook at its own URL", async () => {
     await using sluice = await startSluice()
     const texts: string[] = []
