@@ -83,6 +83,21 @@ test("a connection that ends or breaks is opened again, and records are put toge
   expect((await ended(child)).status).toBe(0)
 })
 
+test("matches that the server refuses to send again are reported", async () => {
+  await using server = await fakeStream([
+    (response) => void response.end('{"data":{"id":"1","text":"one"}}\r\n'),
+    (response) => void response.writeHead(403).end(),
+    (response) => void response.write('{"data":{"id":"2","text":"two"}}\r\n'),
+  ])
+  const child = start(["tail", "--json"], server.surroundings)
+  const end = ended(child)
+  const lines = createInterface(child.stdout)[Symbol.asyncIterator]()
+  await lines.next()
+  await lines.next()
+  child.kill("SIGTERM")
+  expect((await end).stderr).toMatch(/^Matches from \d{4}-\S+Z to \d{4}-\S+Z may be missing: the server refuses /m)
+})
+
 test("a person sees rules, author and text on a line, and the server's reports about the connection", async () => {
   const record = {
     data: { id: "1", text: "two\nlines \u001B[2J", author_id: "7" },

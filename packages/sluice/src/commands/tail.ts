@@ -43,6 +43,10 @@ export function tailCommand(command: Command, { terminal, environment }: Command
           const reason = messageText(error?.message ?? "The server ended the connection.")
           terminal.note(`${reason} Reconnecting in ${String(delayMs / 1000)} s.`)
         },
+        onGap({ from, to }) {
+          const gap = `Matches from ${from.toISOString()} to ${to.toISOString()} may be missing`
+          terminal.note(`${gap}: the server refuses to send them again.`)
+        },
       })
       for await (const line of stream) {
         if (options.json === true) await terminal.print(jsonText(line.text))
