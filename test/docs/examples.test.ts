@@ -6,6 +6,7 @@ import type { IncomingMessage, ServerResponse } from "node:http"
 import { join } from "node:path"
 import { paths, type Envelope } from "@sluice/api"
 import { describe, expect, test, type ExpectStatic } from "vitest"
+import { MovableClock } from "../../packages/server/src/index.ts"
 import { listening } from "../support/listening.testing.ts"
 import { temporaryDirectory } from "../support/temporary-directory.testing.ts"
 import { envelope, startTestServer, type TestApp } from "../support/test-server.testing.ts"
@@ -124,6 +125,36 @@ test("the bot greets each post once: live, after a restart of the server, and af
   await expect.poll(() => again.printed, { message: again.errors }).toEqual([greeting("3"), greeting("4")])
   expect(await again.stop("SIGTERM"), again.errors).toBe(0)
 })
+
+test("a bot that is stopped in the middle of a recovery goes on with it, and greets none twice", async () => {
+  await using directory = await temporaryDirectory()
+  const clock = new MovableClock()
+  await using server = await startTestServer({ search: "off" }, "dev", undefined, { clock })
+  const { url, app } = server
+  await server.send("POST", paths.rules, { add: [{ value: "cat", tag: "bot" }] })
+  const ids = Array.from({ length: 3_000 }, (_, at) => String(10_000 + at))
+  await server.ingest(...ids.map((id) => envelope(id, `a cat ${"x".repeat(4_000)}`)))
+  // Older than a backfill reaches: for the server by its clock, for the bot by its file.
+  await clock.advance(600_000)
+  const env = { SLUICE_URL: url, TOKEN: app.bearer_token, RULE: "cat", POSITION: join(directory.path, "position") }
+  await writeFile(env.POSITION, `${JSON.stringify({ id: "", atMs: Date.now() - 600_000 })}\n`)
+
+  await using bot = new ExampleProgram("node", ["bot.ts"], env)
+  await expect.poll(() => bot.lines.length, { message: bot.errors, interval: 1 }).toBeGreaterThan(0)
+  expect(await bot.stop("SIGTERM"), bot.errors).toBe(0)
+  const greeted = (lines: readonly string[]) => lines.map((line) => (JSON.parse(line) as Greeting).in_reply_to)
+  const before = greeted(bot.lines)
+  expect(before.length).toBeLessThan(ids.length)
+
+  await using again = new ExampleProgram("node", ["bot.ts"], env)
+  await expect.poll(() => greeted(again.lines).at(-1), { message: again.errors }).toBe(ids.at(-1))
+  expect([...before, ...greeted(again.lines)]).toEqual(ids)
+  expect(await again.stop("SIGTERM"), again.errors).toBe(0)
+})
+
+interface Greeting {
+  readonly in_reply_to: string
+}
 
 /** Resolves when a stream of the server has a client. */
 async function isStreamed({ url }: TestApp): Promise<void> {
