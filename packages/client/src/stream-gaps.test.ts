@@ -51,7 +51,8 @@ async function read(
   let completeUntil: Date | undefined
   for await (const line of stream) {
     const id = line.body?.data?.id
-    if (id === undefined) messages.push(line.body?.errors?.[0]?.["disconnect_type"])
+    if (id === undefined)
+      messages.push(...(line.body?.errors ?? []).map((error) => Reflect.get(error, "disconnect_type")))
     else if (posts.push(id) === 1) await afterFirst()
     completeUntil = line.completeUntil
     if (posts.length === count) break
