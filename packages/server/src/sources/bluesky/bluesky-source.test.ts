@@ -106,13 +106,14 @@ test("a position that the host no longer has is a gap, said by the host or found
     const beginUs = nowUs() - 3_600_000_000
     await using jetstream = await startJetstream({ floorUs: beginUs, beginUs })
     emitPosts(jetstream, textsOf(1, 3), beginUs)
+    const firstMs = Math.floor(beginUs / 1_000)
     await using directory = await temporaryDirectory()
     await using store = await openTestedStore(directory.path)
     await store.rewindSource("sky", String(beginUs - 7_200_000_000))
     await using server = await startServerWith([sky(jetstream[form])], { data: directory.path })
     await expect.poll(() => storedTexts(server)).toEqual(textsOf(1, 3))
     const gaps = await store.sourceGaps("sky")
-    expect(gaps, form).toMatchObject([{ fromMs: (beginUs - 7_205_000_000) / 1_000 }])
+    expect(gaps, form).toMatchObject([{ fromMs: (beginUs - 7_205_000_000) / 1_000, toMs: firstMs }])
   }
 })
 

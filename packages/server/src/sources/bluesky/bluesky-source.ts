@@ -186,6 +186,8 @@ class Reading {
   readonly #profiles: ProfileLookups | undefined
   /** Until the first event tells whether the host began where it was asked to. */
   #isClampOpen: boolean
+  /** The host says that it begins later. */
+  #isOutdated = false
 
   constructor(
     settings: BlueskySourceSettings,
@@ -240,20 +242,22 @@ class Reading {
 
   async #heed({ kind, name, message }: Notice, host: string): Promise<void> {
     if (kind === "error") throw new AdvisedError(`${host} says ${name}: ${message || "no more"}.`, adviceOn(name))
-    if (name === "OutdatedCursor") await this.#noteGap(this.#deps.clock.nowMs())
+    if (name === "OutdatedCursor") this.#isOutdated = true
   }
 
-  /** A host that no longer has the events that were asked for begins with the oldest that it has, and says nothing. */
+  /**
+   * A host that no longer has the events that were asked for begins with the oldest that it has, and not every host says so.
+   * Either way the gap ends at the first event: what comes from there on is read.
+   */
   async #noteClamp(bytes: Buffer): Promise<void> {
     const timeUs = timeUsIn(bytes)
     if (timeUs === undefined || this.#cursorUs === undefined) return
     this.#isClampOpen = false
     const isQuiet = this.#settings.dids.length > 0 && this.#deps.clock.nowMs() * 1_000 - this.#cursorUs < keptUs
-    if (timeUs - this.#cursorUs > clampUs && !isQuiet) await this.#noteGap(timeUs / 1_000)
+    if (this.#isOutdated || (timeUs - this.#cursorUs > clampUs && !isQuiet)) await this.#noteGap(timeUs / 1_000)
   }
 
   async #noteGap(toMs: number): Promise<void> {
-    this.#isClampOpen = false
     const fromMs = Math.floor((this.#cursorUs ?? 0) / 1_000)
     await this.#sink.gap({
       fromMs,
