@@ -33,3 +33,12 @@ export function withoutSecrets(text: string): string {
   for (const form of [...forms.values()].flat()) shown = shown.replaceAll(form, mask)
   return shown
 }
+
+/** The report with every secret masked in its texts: what a source reports of the other side passes here before it is shown or kept. */
+export function withoutSecretsIn<Report extends object>(report: Report): Report {
+  const shown = Object.entries(report).map(([member, value]: [string, unknown]) => [
+    member,
+    typeof value === "string" ? withoutSecrets(value) : value,
+  ])
+  return Object.fromEntries(shown) as Report
+}

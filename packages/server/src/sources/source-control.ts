@@ -9,6 +9,7 @@ import type { KeysetRange } from "../store/keyset-range.ts"
 import type { Leases } from "../store/leases.ts"
 import type { SourceReads, SourceWrites } from "../store/port/source-store.ts"
 import type { ConfiguredSource, Sources } from "./configured-sources.ts"
+import { withoutSecretsIn } from "./known-secrets.ts"
 import { lineOf } from "./message-line.ts"
 import type { SourceGap } from "./source.ts"
 import type { SourceState } from "./source-states.ts"
@@ -112,8 +113,11 @@ export function createSourceControl(deps: SourceControlDeps): SourceControl {
     pause: (name) => steered(name, () => store.pauseSource(name, true)),
     resume: (name) => steered(name, () => store.pauseSource(name, false)),
     rewind: (name, to) => steered(name, (source) => store.rewindSource(name, positionOf(source, to))),
+    // The intake threads, which write the details, know no secrets.
     deadLetters: async (name, range) =>
-      configured.has(name) ? store.sourceDeadLetters({ ...range, source: name }) : undefined,
+      configured.has(name)
+        ? (await store.sourceDeadLetters({ ...range, source: name })).map(withoutSecretsIn)
+        : undefined,
     async repeat(name, ids) {
       const source = configured.get(name)
       return source && repeatLetters(source, ids, deps)
@@ -159,7 +163,10 @@ async function seenSource(
     deadLetters,
     canRewind: positionAt !== undefined,
     gaps: isPositioned
-      ? (await store.sourceGaps(name)).map(({ notedAtMs, ...gap }) => ({ ...gap, foundAtMs: notedAtMs }))
+      ? (await store.sourceGaps(name)).map(({ notedAtMs, ...gap }) => ({
+          ...withoutSecretsIn(gap),
+          foundAtMs: notedAtMs,
+        }))
       : state.gaps,
   }
 }

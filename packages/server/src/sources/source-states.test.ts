@@ -3,6 +3,7 @@ import { Registry } from "prom-client"
 import { expect, test } from "vitest"
 import { createEvents } from "../runtime/events/recorded-events.ts"
 import { createManualClock } from "../runtime/manual-clock.testing.ts"
+import { remembered } from "./known-secrets.ts"
 import { SourceStates } from "./source-states.ts"
 
 function begun(...names: readonly string[]) {
@@ -118,4 +119,20 @@ test("the newest gaps are remembered, and long texts are cut", () => {
   expect(state?.gaps.map(({ reason }) => reason)).toEqual(Array.from({ length: 20 }, (_, at) => `number ${25 - at}`))
   expect(state?.counts.gaps).toBe(25)
   expect(state?.lastFailure?.message.length).toBeLessThan(1_100)
+})
+
+test("a secret that the other side repeats is in no dead letter, gap or notice, neither in the state nor in the log", () => {
+  const secret = remembered("a-token-that-is-repeated")
+  const lines: string[] = []
+  const log = pino({ level: "debug" }, { write: (line) => void lines.push(line) })
+  const clock = createManualClock()
+  const states = new SourceStates({ clock, events: createEvents(log, new Registry(), clock) })
+  const monitor = states.monitorOf("a")
+  monitor.deadLettered({ title: "Invalid JSON", detail: `Bearer ${secret} is not JSON`, place: `key ${secret}` })
+  monitor.gap({ reason: `It says: ${secret}.` })
+  monitor.noticed("profiles", { message: `It refuses ${secret}.`, advice: `Renew ${secret}.` })
+  expect(lines).toHaveLength(4)
+  expect(lines.join("")).toContain("It says: ********.")
+  expect(JSON.stringify(states.list())).toContain("It refuses ********.")
+  expect(lines.join("") + JSON.stringify(states.list())).not.toContain(secret)
 })

@@ -8,7 +8,7 @@ import { inspect } from "node:util"
 import type { Clock } from "../runtime/clock.ts"
 import { mask } from "../runtime/masked-url.ts"
 import type { Events } from "../runtime/events/events.ts"
-import { withoutSecrets } from "./known-secrets.ts"
+import { withoutSecrets, withoutSecretsIn } from "./known-secrets.ts"
 import type { DoneCounts, SourceGap, SourceMeasurement, SourceMonitor, SourceNotice } from "./source.ts"
 
 /** The state of a source in this process. Times are Unix times. */
@@ -137,7 +137,7 @@ class RecordedState implements SourceMonitor {
     this.#deps.events.failed({
       where: "source",
       source: this.#name,
-      error: withoutSecretsIn(error),
+      error: loggedError(error),
       ...(advice !== undefined && { advice }),
     })
   }
@@ -154,8 +154,9 @@ class RecordedState implements SourceMonitor {
   deadLettered(event: Parameters<SourceMonitor["deadLettered"]>[0]): void {
     this.#counts.rejected += 1
     this.#took(1)
-    this.#lastDeadLetter = { ...event, detail: shortened(withoutSecrets(event.detail)), atMs: this.#deps.clock.nowMs() }
-    this.#deps.events.sourceMessageDeadLettered({ source: this.#name, ...event })
+    const shown = withoutSecretsIn(event)
+    this.#lastDeadLetter = { ...shown, detail: shortened(shown.detail), atMs: this.#deps.clock.nowMs() }
+    this.#deps.events.sourceMessageDeadLettered({ source: this.#name, ...shown })
   }
 
   returned(event: { readonly messages: number; readonly delayMs: number }): void {
@@ -180,8 +181,9 @@ class RecordedState implements SourceMonitor {
 
   gap(event: SourceGap): void {
     this.#counts.gaps += 1
-    this.#gaps = [{ ...event, foundAtMs: this.#deps.clock.nowMs() }, ...this.#gaps].slice(0, gapsMax)
-    this.#deps.events.sourceGapFound({ source: this.#name, ...event })
+    const shown = withoutSecretsIn(event)
+    this.#gaps = [{ ...shown, foundAtMs: this.#deps.clock.nowMs() }, ...this.#gaps].slice(0, gapsMax)
+    this.#deps.events.sourceGapFound({ source: this.#name, ...shown })
   }
 
   noticed(about: string, notice?: SourceNotice): void {
@@ -189,13 +191,14 @@ class RecordedState implements SourceMonitor {
       this.#notices.delete(about)
       return
     }
-    const { message } = notice
+    const shown = withoutSecretsIn(notice)
+    const { message } = shown
     if (this.#notices.get(about)?.message !== message) {
-      this.#notices.set(about, { ...notice, sinceMs: this.#deps.clock.nowMs() })
+      this.#notices.set(about, { ...shown, sinceMs: this.#deps.clock.nowMs() })
     }
     if (this.#logged.get(about) === message) return
     this.#logged.set(about, message)
-    this.#deps.events.sourceNoticed({ source: this.#name, ...notice })
+    this.#deps.events.sourceNoticed({ source: this.#name, ...shown })
   }
 
   now(): SourceState {
@@ -229,7 +232,7 @@ export function shownMessage(error: unknown): string {
 }
 
 /** The error, or one with its message alone when it has a secret anywhere, as in its cause. */
-function withoutSecretsIn(error: unknown): unknown {
+function loggedError(error: unknown): unknown {
   const whole = inspect(error)
   return withoutSecrets(whole) === whole ? error : new Error(shownMessage(error))
 }

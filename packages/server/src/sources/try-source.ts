@@ -9,6 +9,7 @@ import type { ConfiguredSource } from "./configured-sources.ts"
 import { AdvisedError, type RecordReader } from "./positioned/positioned-source.ts"
 import type { ReaderDeps } from "./source-kinds.ts"
 import type { SourceGap, SourceNotice } from "./source.ts"
+import { withoutSecrets } from "./known-secrets.ts"
 import { shownMessage } from "./source-states.ts"
 
 /** The result of converting a record. */
@@ -75,9 +76,10 @@ export async function trySource(
       await listener.record(triedRecord(converter, Buffer.from(record).toString("utf8")))
       if (records >= recordsMax) enough.abort()
     },
-    gap: async ({ reason }: SourceGap) => listener.gap(reason),
+    gap: async ({ reason }: SourceGap) => listener.gap(withoutSecrets(reason)),
     notice(_about: string, notice?: SourceNotice) {
-      if (notice !== undefined) listener.notice([notice.message, notice.advice].filter(Boolean).join(" "))
+      if (notice !== undefined)
+        listener.notice(withoutSecrets([notice.message, notice.advice].filter(Boolean).join(" ")))
     },
     // So nothing is deleted at the source, either.
     durable: () => Promise.resolve(undefined),
@@ -150,6 +152,6 @@ function shown(converted: Converted): TriedRecord {
     case "ignored":
       return { kind: "skipped", reason: converted.reason }
     case "rejected":
-      return { kind: "rejected", title: converted.title, detail: converted.detail }
+      return { kind: "rejected", title: converted.title, detail: withoutSecrets(converted.detail) }
   }
 }

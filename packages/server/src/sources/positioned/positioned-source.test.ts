@@ -10,6 +10,7 @@ import { temporaryDirectory } from "../../../../../test/support/temporary-direct
 import { emptyReport, type IngestReport } from "../../ingest/ingest-report.ts"
 import type { IntakeBody } from "../../ingest/port-body.ts"
 import type { SourceMonitor } from "../source.ts"
+import { remembered } from "../known-secrets.ts"
 import { AdvisedError, createPositionedSource, type RecordReader } from "./positioned-source.ts"
 
 let directory: Awaited<ReturnType<typeof temporaryDirectory>>
@@ -251,6 +252,17 @@ test("while the store is away nothing is lost: the source begins again behind wh
   isAway = false
   await expect.poll(position, { timeout: 5_000 }).toBeGreaterThan(2)
   expect(begun.at(-1)).toBeUndefined()
+})
+
+test("a secret that the other side repeats is in no stored gap", async () => {
+  const secret = remembered("a-token-that-is-repeated")
+  run({
+    async read(from, sink, signal) {
+      await sink.gap({ reason: `It says: ${secret}.` })
+      await counting().read(from, sink, signal)
+    },
+  })
+  await expect.poll(async () => (await store.sourceGaps("sky"))[0]?.reason).toBe("It says: ********.")
 })
 
 test("notes a gap in the store and tells of it", async () => {

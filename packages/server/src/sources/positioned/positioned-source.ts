@@ -18,6 +18,7 @@ import type { SourceReads, SourceWrites } from "../../store/port/source-store.ts
 import type { ChangeSource } from "../../store/store.ts"
 import { timeOrderedUuid } from "../../runtime/uuid.ts"
 import { Backoff } from "../backoff.ts"
+import { withoutSecretsIn } from "../known-secrets.ts"
 import { watchSteering } from "../steering.ts"
 import type { Source, SourceGap, SourceMonitor, SourceNotice } from "../source.ts"
 import { RecordFlow } from "./record-flow.ts"
@@ -137,7 +138,8 @@ async function drive(
     },
     take: (record) => flow.take(record),
     notice: (about, notice) => deps.monitor.noticed(about, notice),
-    async gap(gap) {
+    async gap(found) {
+      const gap = withoutSecretsIn(found)
       deps.monitor.gap(gap)
       const nowMs = deps.clock.nowMs()
       await deps.store.noteSourceGap({ ...gap, id: timeOrderedUuid(nowMs), source: name, notedAtMs: nowMs })
