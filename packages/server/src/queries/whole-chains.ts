@@ -18,7 +18,7 @@ import type { PostStore } from "../store/port/post-store.ts"
 const versionBytesMax = 1_048_576
 
 /** What the posts of a response are completed for. */
-export interface ChainsRequest {
+interface ChainsRequest {
   readonly selection: Pick<FieldSelection, "isDefault" | "expansions">
   readonly reader: AppId
   /** Versions that posts of the response have brought: those of this call are added. Absent for a response of one call. */
