@@ -23,7 +23,10 @@ test("while deletions come without a pause, deleted bytes are overwritten within
     1,
   )
   const clock = createManualClock()
-  const events = { failed: expect.fail, deletionsRequested: () => undefined }
+  const events = {
+    failed: ({ error }: { readonly error: unknown }) => expect.fail(String(error)),
+    deletionsRequested: () => undefined,
+  }
   const deletions = createDeletions({ store, leases: { has: () => true }, clock, events })
   const over = new AbortController()
   const running = deletions.run(over.signal)

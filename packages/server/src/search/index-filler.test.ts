@@ -72,7 +72,9 @@ test("while posts arrive without a pause, the files are cleared of deleted ones 
     if (nowMs > 60_000) over.abort()
   }
   const deleted: Deletion = { seq: 1, kind: "post", id: "9" as PostId, atMs: 0 }
-  const { filler, taken } = fillerOf(100, { monotonicMs: () => nowMs, sleep: advance, advance }, [deleted])
+  const { filler, taken } = fillerOf(100, { nowMs: () => nowMs, monotonicMs: () => nowMs, sleep: advance, advance }, [
+    deleted,
+  ])
   await filler.run(over.signal)
   expect(taken).toEqual({ steps: expect.closeTo(200, -1), erasures: 1 })
 })
