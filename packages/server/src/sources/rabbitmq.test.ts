@@ -9,7 +9,7 @@ import { startEmbeddingsEndpoint } from "../runtime/embeddings-endpoint.testing.
 import { createRabbitMqSource } from "./rabbitmq.ts"
 import { describeWithRabbitMq, rabbitMqAddress, testQueue } from "./rabbitmq.testing.ts"
 import type { RabbitMqSourceSettings } from "./rabbitmq-settings.ts"
-import { expectWaits, failureOf } from "./source-failures.testing.ts"
+import { failureOf, waitsOf } from "./source-failures.testing.ts"
 import { idsOf, metric, posts, storedIds } from "./stored-ids.testing.ts"
 
 /** A server with the source of these settings. */
@@ -287,7 +287,8 @@ describeWithRabbitMq("a queue of RabbitMQ as a source", () => {
     // An exclusive consumer refuses all others.
     const holder = await connection.createChannel()
     await holder.consume(settings.queue, () => undefined, { exclusive: true })
-    await expectWaits((deps) => createRabbitMqSource(settings, deps), [1, 2, 3])
+    const { waits, expected } = await waitsOf((deps) => createRabbitMqSource(settings, deps), [1, 2, 3])
+    expect(waits).toEqual(expected)
   })
 })
 

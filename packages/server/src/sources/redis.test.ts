@@ -7,7 +7,7 @@ import { temporaryDirectory } from "../../../../test/support/temporary-directory
 import { envelope, startTestServer, type TestServer } from "../../../../test/support/test-server.testing.ts"
 import { startEmbeddingsEndpoint } from "../runtime/embeddings-endpoint.testing.ts"
 import { systemClock } from "../runtime/clock.ts"
-import { expectWaits, failureOf } from "./source-failures.testing.ts"
+import { failureOf, waitsOf } from "./source-failures.testing.ts"
 import { createRedisSource, type RedisTimes } from "./redis.ts"
 import { describeWithRedis, redisAddress, testStream, type TestStream } from "./redis.testing.ts"
 import type { RedisSourceSettings } from "./redis-settings.ts"
@@ -373,7 +373,8 @@ describeWithRedis("a stream of Redis as a source", () => {
     await client.aclSetUser(username, ["on", ">a-password", "~*", "+@all", "-xreadgroup"])
     try {
       const refused = { ...settings, username, password: () => "a-password" }
-      await expectWaits((deps) => createRedisSource(refused, deps), [1, 2, 3])
+      const { waits, expected } = await waitsOf((deps) => createRedisSource(refused, deps), [1, 2, 3])
+      expect(waits).toEqual(expected)
     } finally {
       await client.aclDelUser(username)
     }

@@ -21,11 +21,14 @@ export async function failureOf(
 /** Chance that tells the waits after failures from all other waits of a source. */
 const fraction = 0.618
 
-/** The first waits of a source that takes no post and fails each time, as many as are expected. They pass at once here. */
-export async function expectWaits(
+/**
+ * The first waits of a source that takes no post and fails each time, in ms, and those that are expected after so many
+ * failures. They pass at once here.
+ */
+export async function waitsOf(
   create: (deps: AcknowledgedSourceDeps) => Source,
   failures: readonly number[],
-): Promise<void> {
+): Promise<{ readonly waits: readonly number[]; readonly expected: readonly number[] }> {
   const expected = failures.map((failure) => backoffMs(failure, fraction))
   const known = new Set(Array.from({ length: 10 }, (_, at) => backoffMs(at + 1, fraction)))
   const waits: number[] = []
@@ -40,7 +43,7 @@ export async function expectWaits(
   await whileRunning(create, { clock, random: { fraction: () => fraction } }, async () => {
     await expect.poll(() => waits.length, { timeout: 10_000 }).toBeGreaterThanOrEqual(expected.length)
   })
-  expect(waits.slice(0, expected.length)).toEqual(expected)
+  return { waits: waits.slice(0, expected.length), expected }
 }
 
 async function whileRunning(
