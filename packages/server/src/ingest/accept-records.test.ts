@@ -12,7 +12,7 @@ import { anApp } from "../store/contract/fixtures.ts"
 import type { Store } from "../store/store.ts"
 import { openTestedStore } from "../store/tested-store.testing.ts"
 import { temporaryDirectory } from "../../../../test/support/temporary-directory.testing.ts"
-import { RecordAcceptor } from "./accept-records.ts"
+import { RecordAcceptor, type RecordAcceptorDeps } from "./accept-records.ts"
 import type { IngestReport } from "./ingest-report.ts"
 
 const app = "100" as AppId
@@ -98,26 +98,37 @@ async function accepting(
   return {
     async accept(...records) {
       const reports: IngestReport[] = []
-      const acceptor = new RecordAcceptor(
-        {
-          store: reading,
-          rules,
-          ruleMatchCounts: { note: () => undefined },
-          clock: systemClock,
-          snowflakes: createSnowflakes(systemClock, systemRandom),
-          postBytesMax: 262_144,
-          turn: new Turns(systemClock).open(),
-          source: { name: "sky", driver, ...begun },
-          converter: Promise.resolve(converter),
-        },
-        { appending: () => undefined, appended: (report) => reports.push(report), failed: () => undefined },
+      const acceptor = acceptorOf({ store: reading, rules, source: { name: "sky", driver, ...begun } }, (report) =>
+        reports.push(report),
       )
-      const lines = records.map((record) => (typeof record === "string" ? record : JSON.stringify(record)))
-      await acceptor.write(Buffer.from(`${lines.join("\n")}\n`))
+      await acceptor.write(linesOf(...records))
       await acceptor.end()
       return reports
     },
   }
+}
+
+function acceptorOf(
+  deps: Pick<RecordAcceptorDeps, "store" | "rules" | "source">,
+  appended: (report: IngestReport) => unknown = () => undefined,
+): RecordAcceptor {
+  return new RecordAcceptor(
+    {
+      ...deps,
+      ruleMatchCounts: { note: () => undefined },
+      clock: systemClock,
+      snowflakes: createSnowflakes(systemClock, systemRandom),
+      postBytesMax: 262_144,
+      turn: new Turns(systemClock).open(),
+      converter: Promise.resolve(converter),
+    },
+    { appending: () => undefined, appended, failed: () => undefined },
+  )
+}
+
+function linesOf(...records: readonly (TestRecord | string)[]): Buffer {
+  const lines = records.map((record) => (typeof record === "string" ? record : JSON.stringify(record)))
+  return Buffer.from(`${lines.join("\n")}\n`)
 }
 
 async function withStore(use: (store: Store) => Promise<void>): Promise<void> {
@@ -430,5 +441,46 @@ test("ids that are taken between the look-up and the append are found by the app
     await accept({ name: "a", id: "10", text: "first" })
     expect(await accept({ name: "b", id: "10", text: "second" })).toMatchObject([{ accepted: 1 }])
     expect(await textOf(store, "12")).toBe("second")
+  })
+})
+
+test("a batch has no position behind posts that still wait for their matches", async () => {
+  await withStore(async (store) => {
+    const { driver } = await store.beginSource("sky")
+    const index = await RuleIndex.load(store)
+    // As with rules by embeddings: no post is matched at once.
+    const rules: RecordAcceptorDeps["rules"] = {
+      matchNow: () => undefined,
+      match: (...args) => index.match(...args),
+      catchUp: () => index.catchUp(),
+      walked: index.walked,
+    }
+    const first = Promise.withResolvers<void>()
+    const appended: [position: string | undefined, posts: readonly string[]][] = []
+    const slow = new Proxy(store, {
+      get: (target, name) =>
+        name === "appendFrom"
+          ? async (...args: Parameters<Store["appendFrom"]>) => {
+              const [progress, posts] = args
+              appended.push([progress.position, posts.map(({ post }) => post.id)])
+              await first.promise
+              return store.appendFrom(...args)
+            }
+          : (Reflect.get(target, name) as unknown),
+    })
+    const acceptor = acceptorOf({ store: slow, rules, source: { name: "sky", driver } })
+    for (const id of ["10", "11"]) {
+      await acceptor.write(linesOf({ name: id, id, position: `p${id}` }))
+      await acceptor.flush()
+    }
+    await acceptor.write(linesOf({ name: "12", id: "12", position: "p12" }))
+    first.resolve()
+    await acceptor.settled()
+    expect(appended).toEqual([
+      ["p10", ["10"]],
+      ["p11", ["11"]],
+    ])
+    await acceptor.end()
+    expect(appended.at(-1)).toEqual(["p12", ["12"]])
   })
 })
