@@ -149,12 +149,7 @@ async function start(
   const ruleOptions = ruleOptionsOf(config, embeddings)
   const storeAccess = (): StoreAccess => served.grantReadAccess()
   const ruleTestQueue = resources.use(createRuleTestQueue({ ...base, storeAccess, embeddings: endpoint, ruleOptions }))
-  const searching =
-    config.search === "on"
-      ? resources.use(
-          await startSearches({ ...base, storeAccess: storeAccess(), postRetentionMs: postRetentionMsOf(config) }),
-        )
-      : undefined
+  const searching = await openSearches(config, { ...base, storeAccess }, resources)
   const readiness = createReadiness({ store, failures, events, clock, closing: signal })
   const connections = trackConnections(config, events)
   const creatingHttp = createHttpServer({
@@ -292,6 +287,22 @@ function openEmbeddings(endpoint: EmbeddingsEndpoint, clock: Clock, resources: A
   const embeddings = createEmbeddings({ ...endpoint, clock })
   resources.defer(() => embeddings.close())
   return embeddings
+}
+
+/** The searches of the server; undefined where they are off. */
+async function openSearches(
+  config: Config,
+  {
+    storeAccess,
+    ...base
+  }: Omit<Parameters<typeof startSearches>[0], "storeAccess" | "postRetentionMs"> & {
+    readonly storeAccess: () => StoreAccess
+  },
+  resources: AsyncDisposableStack,
+) {
+  if (config.search === "off") return undefined
+  const postRetentionMs = postRetentionMsOf(config)
+  return resources.use(await startSearches({ ...base, storeAccess: storeAccess(), postRetentionMs }))
 }
 
 /** Locks the store. The promise rejects when another process has taken the lock, and stays pending otherwise. */

@@ -100,7 +100,7 @@ export class RecordAcceptor {
   /** Users of whom a notice came just now: a look into the store may not find it yet. */
   readonly #noticed = new Map<UserId, { readonly user: KnownUser; readonly atMs: number }>()
   readonly #unstored = new UnstoredNames()
-  /** Where the source stands behind the records that are taken, while posts of them wait for their matches. */
+  /** The place of the source behind the records that are taken, while posts of them wait for their matches. */
   #behind: Pick<Conversion, "position" | "atMs"> = nowhere
   #isAbandoned = false
 

@@ -7,8 +7,8 @@
  *     bytes 15 to 19     hash of the request's other parameters
  *     bytes 20 to 39     HMAC-SHA256 of endpoint, app and the twenty bytes above, its first 20 bytes
  *
- * The position of a list by UUIDs is the number of one, in bytes 1 to 18: all after it moves by ten bytes, to 50. That of a
- * list by texts is a text in UTF-8, filled up with zeros to 5n + 3 bytes.
+ * The position of a list by UUIDs is the number of one, in bytes 1 to 18: all after it moves by ten bytes, to 50. In a list by
+ * texts the position is a text in UTF-8, filled up with zeros to 5n + 3 bytes.
  *
  * 40 bytes are 64 characters of base32hex without a bit to spare, 50 bytes 80, and any other multiple of five bytes as many
  * groups of eight, so every change of a character changes a byte and the seal no longer fits. Endpoint and app are only in

@@ -17,7 +17,7 @@ import type { PostStore } from "../store/port/post-store.ts"
 /** Most bytes of other versions that are read for one response, but for the last one's. Ours. */
 const versionBytesMax = 1_048_576
 
-/** What the posts of a response are completed for. */
+/** The request for which the posts of a response are completed. */
 interface ChainsRequest {
   readonly selection: Pick<FieldSelection, "isDefault" | "expansions">
   readonly reader: AppId

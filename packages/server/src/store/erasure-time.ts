@@ -21,7 +21,7 @@ export class ErasureTime {
     return this.#deleted === undefined || nowMs - this.#deleted.lastMs >= quietMs
   }
 
-  /** Whether it is time, whatever else there is to do. */
+  /** Whether it is time, also for one who has other work. */
   isLate(nowMs: number): boolean {
     return this.#deleted !== undefined && nowMs - this.#deleted.firstMs >= eraseMsMax
   }

@@ -179,7 +179,7 @@ async function readPost(store: Pick<PostStore, "post">, id: PostId, reader: AppI
   }
 }
 
-/** What a post answers and quotes. */
+/** The posts that a post answers and quotes. */
 interface References {
   readonly answeredId: string | undefined
   readonly quotedId: string | undefined

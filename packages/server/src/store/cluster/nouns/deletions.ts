@@ -148,8 +148,8 @@ export async function takeShown(
 }
 
 /**
- * Notes deletions. When they are requested, they are the newest ones then, also those that were noted before. What a deletion
- * brings along is not noted anew, or two versions of a post would bring each other along without end.
+ * Notes deletions. When they are requested, they are the newest ones then, also those that were noted before. A deletion
+ * that another one brings along is not noted anew, or two versions of a post would bring each other along without end.
  */
 async function noteDeletions(
   transaction: WriteTransaction,

@@ -152,8 +152,8 @@ function prepareNoteDeletion(
 }
 
 /**
- * Prepares the entry of a deletion that is requested: it is the newest one then, also when it was noted before. What a
- * deletion brings along is not noted anew, or two versions of a post would bring each other along without end.
+ * Prepares the entry of a deletion that is requested: it is the newest one then, also when it was noted before. A
+ * deletion that another one brings along is not noted anew, or two versions of a post would bring each other along without end.
  */
 function prepareNoteRequest(db: DatabaseSync): (request: DeletionRequest, atMs: number) => void {
   const takeOut = prepare<{ author: string | null }>(
