@@ -34,8 +34,8 @@ export const cursors: readonly Mutant[] = [
   mutant(
     "progress that could not be saved counts as saved",
     `${server}/delivery/links/run/progress-saves.ts#ProgressSaves.#try`,
-    "      this.#hasStoreFailed = error instanceof StoreFailed\n      return false",
-    "      this.#hasStoreFailed = error instanceof StoreFailed\n      return true",
+    'error instanceof StoreUnreadable ? "fault" : "store"',
+    'error instanceof StoreUnreadable ? "fault" : "saved"',
     `${server}/delivery/links/run/progress-saves.test.ts`,
   ),
   mutant(

@@ -40,16 +40,16 @@ export const signatures: readonly Mutant[] = [
   ),
   mutant(
     "rules are made the same as a list without a look at their tags",
-    "packages/client/src/rules-sync.ts#isRight",
-    "return rule !== undefined && rule.tag === tag",
-    "return rule !== undefined",
+    "packages/client/src/rules-sync.ts#isSame",
+    "return other !== undefined && tagOf(rule) === tagOf(other)",
+    "return other !== undefined",
     "packages/client/src/rules-sync.test.ts",
   ),
   mutant(
     "a stream that is opened again does not request what was missed",
     "packages/client/src/stream.ts#begin",
-    'heal && completeAtMs !== undefined ? beginAfter(completeAtMs, beganAtMs) : { kind: "now" }',
-    '{ kind: "now" }',
+    "isHealing ? beginAfter(completeAtMs, beganAtMs) : beginOf(options.query)",
+    "beginOf(options.query)",
     "packages/client/src/stream.test.ts",
   ),
   mutant(
