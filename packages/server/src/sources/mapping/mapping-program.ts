@@ -107,7 +107,7 @@ export async function compileMapping(
   return {
     async map(item) {
       try {
-        return checked(item, await mapItem(item, bounds, evaluate))
+        return await mapItem(item, bounds, { evaluate, checked })
       } catch (error) {
         const fault = error instanceof MappingFault ? error.fault : failureOf(error, text)
         return { line: faultLine({ ...item, fault }, bounds.lineBytesMax), cursor: item.cursor }
@@ -136,9 +136,13 @@ class MappingFault extends Error {
   }
 }
 
-type Evaluate = (input: unknown, event: string | undefined) => Promise<unknown>
+/** The expression, and the check of what it makes of an item. */
+interface Program {
+  evaluate(input: unknown, event: string | undefined): Promise<unknown>
+  checked(item: SourceItem, mapped: MappedLine): MappedLine
+}
 
-async function mapItem(item: SourceItem, bounds: MappingBounds, evaluate: Evaluate): Promise<MappedLine> {
+async function mapItem(item: SourceItem, bounds: MappingBounds, { evaluate, checked }: Program): Promise<MappedLine> {
   const { bytes, cursor, event, keepsCursor = false } = item
   const fault = item.fault ?? faultOf(bytes, bounds.itemBytesMax)
   if (fault !== undefined) throw new MappingFault(fault.title, fault.detail)
@@ -149,7 +153,8 @@ async function mapItem(item: SourceItem, bounds: MappingBounds, evaluate: Evalua
   const line = lineOf(shape)
   if (Buffer.byteLength(line) > bounds.lineBytesMax) throw tooLarge()
   const last = shape.cursor
-  return { line, cursor: typeof last === "number" ? String(last) : typeof last === "string" ? last : undefined }
+  const position = typeof last === "number" ? String(last) : typeof last === "string" ? last : undefined
+  return checked(item, { line, cursor: position })
 }
 
 /** A whole number of so many digits loses some of them as a number of JavaScript. */

@@ -102,10 +102,13 @@ test("the kind of an event is a variable of the mapping, which may pass events o
     response.writeHead(200, { "content-type": "text/event-stream" })
     response.write('event: update\nid: 1\ndata: {"n":1}\n\nevent: ping\nid: 2\ndata: {}\n\nid: 3\ndata: {"n":3}\n\n')
   })
-  const run = await reading({ url: `http://127.0.0.1:${port}/`, mapping: '$event = "update" ? {"uri": $string(n)}' })
+  const run = await reading({
+    url: `http://127.0.0.1:${port}/`,
+    mapping: '$event = "update" ? {"uri": $string(n), "text": "t"}',
+  })
   await expect.poll(() => run.lines.length).toBe(3)
   expect(run.lines).toEqual([
-    { uri: "1", cursor: "1" },
+    { uri: "1", text: "t", cursor: "1" },
     { skipped: true, cursor: "2" },
     { skipped: true, cursor: "3" },
   ])

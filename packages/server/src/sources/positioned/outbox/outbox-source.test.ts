@@ -255,7 +255,7 @@ test("columns may be text or json, have other names and be mapped, and bad rows 
   expect(run.lines.map(({ error, text }) => error?.title ?? text)).toEqual([
     "a heron",
     "Invalid JSON",
-    undefined,
+    "Invalid Record",
     "Line Too Long",
     "b",
   ])
