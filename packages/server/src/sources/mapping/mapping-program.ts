@@ -138,8 +138,8 @@ class MappingFault extends Error {
 
 /** The expression, and the check of what it makes of an item. */
 interface Program {
-  evaluate(input: unknown, event: string | undefined): Promise<unknown>
-  checked(item: SourceItem, mapped: MappedLine): MappedLine
+  readonly evaluate: (input: unknown, event: string | undefined) => Promise<unknown>
+  readonly checked: (item: SourceItem, mapped: MappedLine) => MappedLine
 }
 
 async function mapItem(item: SourceItem, bounds: MappingBounds, { evaluate, checked }: Program): Promise<MappedLine> {
