@@ -4,8 +4,8 @@
  *     search: usernames that begin with the query, by name ─► users with all its words, the greatest id first
  *
  * A page ends in one of the two lists, and its token names the list and the place of its last user, the username or the id, so
- * users who come, go or change their names meanwhile move no others to another page. A user whose username begins with the query stands in the first list alone. A page that has looked at as
- * many users as it may is short, or empty, with a token.
+ * users who come, go or change their names meanwhile move no others to another page. A user whose username begins with the
+ * query stands in the first list alone. A page that has looked at as many users as it may is short, or empty, with a token.
  */
 import { paths } from "@sluice/api"
 import type { AppId, UserId } from "../model/ids.ts"

@@ -17,7 +17,7 @@ import type { SearchIndex } from "../store/search-index.ts"
 /** Posts that are compared at a time. Ours. */
 const comparedMax = 500
 
-/** Posts still there that a pass compares from the lowest id on, and as many from where the last one stopped. Ours: a second. */
+/** Posts still there that a pass compares from the lowest id on, and as many from where the last one stopped. Ours. */
 const passedPostsMax = 25_000
 
 /** Most bytes that one read returns; the last post may go over it. Ours. */

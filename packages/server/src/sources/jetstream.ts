@@ -130,8 +130,8 @@ class Session implements AsyncDisposable {
   }
 
   /**
-   * Takes messages until aborted, and finishes those in flight. Calls `taken` whenever some were read. Throws when the consumer or
-   * the connection is gone.
+   * Takes messages until aborted, and finishes those in flight. Calls `taken` whenever some were read. Throws when the
+   * consumer or the connection is gone.
    */
   async take(signal: AbortSignal, taken: () => void): Promise<void> {
     const { clock, monitor, drainMsMax } = this.#deps

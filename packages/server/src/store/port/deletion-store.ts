@@ -27,9 +27,10 @@ export interface DeletionReads {
 export interface DeletionWrites {
   /**
    * Deletes posts, with those that repost them, and takes them out of the envelopes of others; and users, with their posts.
-   * When there are very many, `continueDeletions` deletes the rest. Each id is remembered, known or not, from now on: what arrives of
-   * it is not stored. One that is remembered already is the newest deletion then, with its author. A match of a deleted post keeps its place in the log, its dead letters count as withdrawn, and of an
-   * attempt the response is dropped. Returns what was found, in the order of the requests, each of which has another id.
+   * When there are very many, `continueDeletions` deletes the rest. Each id is remembered, known or not, from now on: what
+   * arrives of it is not stored. One that is remembered already is the newest deletion then, with its author. A match of a
+   * deleted post keeps its place in the log, its dead letters count as withdrawn, and of an attempt the response is dropped.
+   * Returns what was found, in the order of the requests, each of which has another id.
    */
   delete(requests: readonly DeletionRequest[], atMs: number): Promise<readonly DeletionOutcome[]>
   /** Deletes some more of what is to be deleted. Returns whether nothing is left. */
