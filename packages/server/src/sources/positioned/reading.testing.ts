@@ -29,8 +29,8 @@ interface Driving {
   readonly position?: string
   /** Waited for with each line. */
   readonly taken?: (line: TakenLine) => Promise<unknown>
-  /** The position that the store says; absent: that of the last line. */
-  readonly durable?: string
+  /** The position that the store says, whenever it is asked; absent: that of the last line. */
+  readonly durable?: () => string | Promise<string>
 }
 
 /** Drives a reader. */
@@ -50,7 +50,7 @@ export function driven(reader: RecordReader, { position, taken, durable }: Drivi
     },
     gap: (gap: SourceGap) => Promise.resolve(void gaps.push(gap)),
     notice: () => undefined,
-    durable: () => Promise.resolve(durable ?? reached),
+    durable: async () => (durable === undefined ? reached : durable()),
   }
   const run = async (): Promise<void> => {
     while (!controller.signal.aborted) {

@@ -42,7 +42,7 @@ interface Reading {
   readonly position?: string
   readonly env?: Record<string, string>
   readonly taken?: (line: TakenLine) => Promise<unknown>
-  readonly durable?: string
+  readonly durable?: () => string | Promise<string>
 }
 
 async function reading(members: SourceMembers = {}, { env = {}, ...driving }: Reading = {}): Promise<DrivenReader> {
@@ -213,13 +213,29 @@ test("where the sequence may not be read, the rows tell that they were numbered 
   await client.query("DROP OWNED BY sluice_rows; DROP ROLE sluice_rows")
 })
 
+test("rows that come right before a deletion are not deleted unread when they were numbered anew", async () => {
+  let inserted: Promise<unknown> | undefined
+  const durable = async (): Promise<string> => {
+    await (inserted ??= insert(3))
+    return "10"
+  }
+  await client.query(`DROP ROLE IF EXISTS sluice_deleter; CREATE ROLE sluice_deleter LOGIN PASSWORD 'pw';
+    GRANT SELECT, DELETE ON outbox TO sluice_deleter`)
+  const byRows = { username: "sluice_deleter", passwordVariable: "PW", deleteRows: true }
+  const run = await reading(byRows, { env: { PW: "pw" }, position: "10", durable })
+  await expect.poll(() => run.failures[0]).toContain("have come to 3")
+  expect(await tableIds()).toEqual([1, 2, 3])
+  await run[Symbol.asyncDispose]()
+  await client.query("DROP OWNED BY sluice_deleter; DROP ROLE sluice_deleter")
+})
+
 test("a position that an operator has moved ahead deletes no row that was not read", async () => {
   const holder = await connected()
   await insert(2)
   await holder.query("BEGIN")
   await holder.query("SELECT nextval('outbox_id_seq')")
   await insert()
-  const run = await reading({ deleteRows: true }, { durable: "1000" })
+  const run = await reading({ deleteRows: true }, { durable: () => "1000" })
   await expect.poll(tableIds).toEqual([4])
   await systemClock.sleep(1_500)
   expect(await tableIds()).toEqual([4])

@@ -111,17 +111,9 @@ export class ConnectedTable implements OutboxTable<EnvelopeRow>, AsyncDisposable
    * those up to the position may never have been read. Only rows count when the sequence may not be read.
    */
   async refuseBehind(position: bigint): Promise<void> {
-    const { table, id } = this.#names
+    const { table } = this.#names
     const { names, areReadable } = this.#sequences
-    const ends = [
-      `SELECT max(${id}) AS id FROM ${table}`,
-      ...(areReadable ? names : []).map(
-        (name) => `SELECT CASE WHEN is_called THEN last_value ELSE last_value - 1 END FROM ${name}`,
-      ),
-    ]
-    const [end] = await this.#query<{ id: string | null }>(
-      `SELECT max(ends.id)::text AS id FROM (${ends.join(" UNION ALL ")}) AS ends`,
-    )
+    const [end] = await this.#query<{ id: string | null }>(`SELECT (${this.#endSql})::text AS id`)
     // A table without rows tells nothing.
     if (typeof end?.id !== "string" || BigInt(end.id) >= position) return
     const user = this.#client.escapeIdentifier(this.#client.user ?? "sluice")
@@ -132,13 +124,17 @@ export class ConnectedTable implements OutboxTable<EnvelopeRow>, AsyncDisposable
     )
   }
 
-  /** Deletes rows behind an id, if there is one, up to another, some at a time. Resolves to whether there may be more. */
+  /**
+   * Deletes rows behind an id, if there is one, up to another, some at a time. Resolves to whether there may be more. Deletes
+   * none while the ids of the table have not come to `last`: an application may number the rows anew at any time.
+   */
   async deleteRows(after: bigint | undefined, last: bigint): Promise<boolean> {
     const { table, id } = this.#names
     const { rowCount } = await this.#client
       .query(
         `DELETE FROM ${table} WHERE ${id} IN (
-           SELECT ${id} FROM ${table} WHERE ($1::bigint IS NULL OR ${id} > $1) AND ${id} <= $2 ORDER BY ${id} LIMIT $3)`,
+           SELECT ${id} FROM ${table} WHERE ($1::bigint IS NULL OR ${id} > $1) AND ${id} <= $2 ORDER BY ${id} LIMIT $3)
+         AND (${this.#endSql}) >= $2`,
         [after === undefined ? null : String(after), String(last), deletedMax],
       )
       .catch((error: unknown) => {
@@ -155,6 +151,18 @@ export class ConnectedTable implements OutboxTable<EnvelopeRow>, AsyncDisposable
   cut(): void {
     const { connection } = this.#client as pg.Client & { readonly connection: { readonly stream: { destroy(): void } } }
     connection.stream.destroy()
+  }
+
+  /** The highest id that the table has or, if that may be read, its sequences have given. NULL when there is none. */
+  get #endSql(): string {
+    const { names, areReadable } = this.#sequences
+    const ends = [
+      `SELECT max(${this.#names.id}) AS id FROM ${this.#names.table}`,
+      ...(areReadable ? names : []).map(
+        (name) => `SELECT CASE WHEN is_called THEN last_value ELSE last_value - 1 END FROM ${name}`,
+      ),
+    ]
+    return `SELECT max(ends.id) FROM (${ends.join(" UNION ALL ")}) AS ends`
   }
 
   async #prepare(): Promise<void> {
