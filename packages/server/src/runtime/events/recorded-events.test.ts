@@ -62,6 +62,15 @@ test("the newest thousand distinct failures are remembered", () => {
   expect(lines).toHaveLength(1_002)
 })
 
+test("a match whose post is deleted is no delivery that failed", () => {
+  const { events, lines } = recorded()
+  const attempt = { appId: "1", webhookId: "2", eventId: "msg_3_4", status: undefined, durationMs: 0, error: "deleted" }
+  events.attemptFinished({ ...attempt, outcome: "post_deleted" })
+  expect(lines).toEqual([])
+  events.attemptFinished({ ...attempt, outcome: "connect" })
+  expect(lines).toMatchObject([{ outcome: "connect", msg: "delivery failed, will be tried again" }])
+})
+
 test("damaged records are logged when they are found and counted as long as they are there", async () => {
   const { events, lines, registry } = recorded()
   const found = { reader: "rules", records: ["rule 5 of app 100"] } as const

@@ -226,6 +226,7 @@ function deliveryEvents(logger: Logger, made: Instruments) {
       series.inc()
       attemptDurations.observe(event.durationMs / 1000)
       if (event.outcome === "delivered") logger.debug(event, "delivered")
+      else if (event.outcome === "post_deleted") logger.info(event, "withdrawn: the post has been deleted")
       else logger.warn(event, "delivery failed, will be tried again")
     },
     matchDeadLettered(event) {
