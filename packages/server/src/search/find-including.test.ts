@@ -59,6 +59,7 @@ function deps(): Pick<SearchDeps, "store" | "index" | "pause"> {
     index: {
       position: () => index.position(),
       count: (...args) => index.count(...args),
+      hasCutPosts: (range) => index.hasCutPosts(range),
       find(...args) {
         counted.searches += 1
         return index.find(...args)

@@ -156,6 +156,7 @@ class Searched {
         position: async () => (await before(), index.position()),
         find: async (...args) => (await before(), index.find(...args)),
         count: async (...args) => (await before(), index.count(...args)),
+        hasCutPosts: async (range) => (await before(), index.hasCutPosts(range)),
       },
     }
   }

@@ -10,11 +10,9 @@
  *
  * A search finds the newest stored version of an edited post alone, and no older one that matches.
  */
-import { cutTerm } from "@sluice/rules"
 import { compareIds, type PostId } from "../model/ids.ts"
 import type { StoredPost } from "../model/post.ts"
 import type { Clock } from "../runtime/clock.ts"
-import { idEnds } from "../store/id-bounds.ts"
 import type { ArrivalReads } from "../store/port/arrival-store.ts"
 import type { EditReads } from "../store/port/edit-store.ts"
 import type { PostStore } from "../store/port/post-store.ts"
@@ -57,7 +55,7 @@ export interface SearchDeps {
   readonly store: Pick<PostStore, "postsById" | "posts"> &
     Pick<ArrivalReads, "arrivedPosts"> &
     Pick<EditReads, "supersededOf" | "supersededWithin">
-  readonly index: Pick<SearchIndex, "position" | "find" | "count">
+  readonly index: Pick<SearchIndex, "position" | "find" | "count" | "hasCutPosts">
   readonly clock: Pick<Clock, "monotonicMs">
   /** Called before each evaluation. When it rejects, the search rejects with its error. */
   readonly pause: () => Promise<void> | undefined
@@ -105,14 +103,10 @@ export async function findPosts(
 /** Whether the index alone decides: not for a post of too many terms, which it proposes for every query. */
 export async function isExactWithin(
   search: PostSearch,
-  { above, upTo }: Pick<FoundRange, "above" | "upTo">,
+  range: Pick<FoundRange, "above" | "upTo">,
   { index }: Pick<SearchDeps, "index">,
 ): Promise<boolean> {
-  if (!search.isExact) return false
-  // A count: for the first of posts that are not there, PostgreSQL would read all of the range in the order of their ids.
-  const end = upTo < idEnds.above ? upTo + 1n : upTo
-  const [cut] = await index.count({ kind: "term", term: cutTerm }, [above + 1n, end])
-  return cut === 0
+  return search.isExact && !(await index.hasCutPosts(range))
 }
 
 /** Posts that the index does not have yet; undefined when they are too many. */

@@ -1,5 +1,5 @@
 /** The required behaviour of every search index, compared with the definition of a query over plain sets of terms. */
-import { indexQueryHolds, type IndexQuery } from "@sluice/rules"
+import { cutTerm, indexQueryHolds, type IndexQuery } from "@sluice/rules"
 import fc from "fast-check"
 import { spawn } from "node:child_process"
 import { once } from "node:events"
@@ -148,6 +148,31 @@ export function searchIndexContract(name: string, make: () => Promise<IndexUnder
       expect(await index.position()).toBe(at(2))
       await index.add([post(4, "t:a")], at(3))
       expect(await found(term("t:a"))).toEqual(["4"])
+    })
+
+    test("posts of too many terms are known by their range, as they come, change and go", async () => {
+      const ranges = [
+        { above: -1n, upTo: greatest },
+        { above: 1n, upTo: 2n },
+        { above: 2n, upTo: 3n },
+        { above: 2n, upTo: idOfDay(3) },
+      ]
+      const seen = (): Promise<readonly boolean[]> => Promise.all(ranges.map((range) => index.hasCutPosts(range)))
+      await index.add([post(1, "t:a"), post(3, "t:a"), post(idOfDay(2), "t:a")], at(1))
+      expect(await seen()).toEqual([false, false, false, false])
+      await index.add([post(2, cutTerm)], at(2))
+      expect(await seen()).toEqual([true, true, false, false])
+      await index.replace([post(3, cutTerm), post(2, "t:b")])
+      expect(await seen()).toEqual([true, false, true, true])
+      await index.remove(["3" as PostId])
+      expect(await seen()).toEqual([false, false, false, false])
+      await index.add([post(idOfDay(2) + 1n, cutTerm)], at(3))
+      await reopen()
+      expect(await seen()).toEqual([true, false, false, true])
+      await index.clear()
+      expect(await seen()).toEqual([false, false, false, false])
+      await index.add([post(3, cutTerm)], at(1))
+      expect(await seen()).toEqual([true, false, true, true])
     })
 
     test("an index that was emptied has no position, and is filled again", async () => {

@@ -1,5 +1,5 @@
 /** A search index in memory, for tests: each post with its terms, and every query evaluated for each post. */
-import { indexQueryHolds, type IndexQuery } from "@sluice/rules"
+import { cutTerm, indexQueryHolds, type IndexQuery } from "@sluice/rules"
 import type { PostId } from "../../model/ids.ts"
 import type { ArrivalPosition } from "../port/arrival-store.ts"
 import type { IndexedPost, SearchIndex, SearchRange } from "../search-index.ts"
@@ -37,6 +37,11 @@ export class MemorySearchIndex implements SearchIndex {
   async count(query: IndexQuery, edges: readonly bigint[]): Promise<readonly number[]> {
     const ids = this.#matching(query).map(BigInt)
     return edges.slice(1).map((end, index) => ids.filter((id) => id >= (edges[index] ?? end) && id < end).length)
+  }
+
+  async hasCutPosts({ above, upTo }: Pick<SearchRange, "above" | "upTo">): Promise<boolean> {
+    const cut = await this.find({ kind: "term", term: cutTerm }, { above, upTo, direction: "newer", limit: 1 })
+    return cut.length > 0
   }
 
   async replace(posts: readonly IndexedPost[]): Promise<void> {

@@ -13,7 +13,7 @@
  * the index is filled from there. Each partition is a table of its own and no partition of a common one: one statement over
  * all of them would be planned for all of them, and to make and to drop one locks no other.
  */
-import type { IndexQuery } from "@sluice/rules"
+import { cutTerm, type IndexQuery } from "@sluice/rules"
 import pg from "pg"
 import type { PostId } from "../../../model/ids.ts"
 import { idEnds } from "../../id-bounds.ts"
@@ -141,6 +141,13 @@ class ClusterSearchIndex implements SearchIndex {
       for (const { bucket, count } of buckets) counts[bucket - 1] = (counts[bucket - 1] ?? 0) + count
     }
     return counts
+  }
+
+  async hasCutPosts({ above, upTo }: Pick<SearchRange, "above" | "upTo">): Promise<boolean> {
+    const end = upTo < idEnds.above ? upTo + 1n : upTo
+    // A count: for the first of posts that are not there, PostgreSQL would read all of the range in the order of their ids.
+    const [cut] = await this.count({ kind: "term", term: cutTerm }, [above + 1n, end])
+    return cut !== 0
   }
 
   async replace(posts: readonly IndexedPost[]): Promise<void> {

@@ -4,7 +4,7 @@
  * A search reads one partition after the other, and stops at its limit. Each of its statements has a turn of the event loop, so
  * that a search over years, or a query that takes long, holds up no other.
  */
-import type { IndexQuery } from "@sluice/rules"
+import { cutTerm, type IndexQuery } from "@sluice/rules"
 import type { DatabaseSync } from "node:sqlite"
 import { setImmediate as nextTurn } from "node:timers/promises"
 import type { PostId } from "../../../model/ids.ts"
@@ -24,12 +24,15 @@ import { StoreDamaged, StoreUnavailable } from "../../store-faults.ts"
 import { prepare, type Statement } from "../connection/statements.ts"
 import { storeFault } from "../connection/sqlite-faults.ts"
 import { countIntervals } from "./count-intervals.ts"
-import { searchFor, type PartitionReader } from "./partition-search.ts"
+import { matchExpression } from "./match-expression.ts"
+import { searchFor, type IdRange, type PartitionReader } from "./partition-search.ts"
 import { PartitionTables } from "./partition-tables.ts"
 import { inTransaction, openSearchFile, removeSearchFile } from "./search-file.ts"
 
 /** Most posts that are removed in one turn of the event loop. Ours: some milliseconds. */
 const removedAtOnceMax = 500
+
+const cutExpression = matchExpression({ kind: "token", token: tokenOf(cutTerm) }) ?? ""
 
 /**
  * Opens the index of a file. One that is missing, damaged, another program's or of other terms is begun anew. Throws the
@@ -59,6 +62,8 @@ class EmbeddedSearchIndex implements SearchIndex {
   #openFile: OpenFile | undefined
   /** Partitions with entries of posts that were removed, by the id with which each begins. */
   readonly #changed = new Set<bigint>()
+  /** Partitions that were found to have no post with `cutTerm`, by the id with which each begins. */
+  readonly #withoutCut = new Set<bigint>()
 
   constructor(file: string, { termsVersion, partitionPostsMin: postsMin = partitionPostsMin }: SearchIndexSettings) {
     this.#file = file
@@ -73,7 +78,10 @@ class EmbeddedSearchIndex implements SearchIndex {
 
   async add(posts: readonly IndexedPost[], position: ArrivalPosition): Promise<void> {
     this.#change((open) => {
-      for (const placed of placePosts(open.partitions, posts, this.#postsMin)) addTo(open, placed)
+      for (const placed of placePosts(open.partitions, posts, this.#postsMin)) {
+        addTo(open, placed)
+        if (placed.posts.some(isCut)) this.#withoutCut.delete(placed.from)
+      }
       open.setPosition.run(position)
     })
   }
@@ -101,13 +109,32 @@ class EmbeddedSearchIndex implements SearchIndex {
     return counts
   }
 
+  async hasCutPosts(ids: IdRange): Promise<boolean> {
+    const open = this.#open
+    const range = { ...ids, direction: "newer", limit: 1 } as const
+    for (const { from } of partitionsWithin(open.partitions, range)) {
+      // Nearly all partitions have none: then a search needs no statement to know it.
+      if (this.#withoutCut.has(from)) continue
+      const find = ({ tables }: OpenFile): boolean => {
+        const hasAny =
+          tables.find(from, cutExpression, { ...range, above: idEnds.below, upTo: idEnds.above }).length > 0
+        if (!hasAny) this.#withoutCut.add(from)
+        return hasAny && tables.find(from, cutExpression, range).length > 0
+      }
+      if (await this.#reading(open, from, find, false)) return true
+    }
+    return false
+  }
+
   async replace(posts: readonly IndexedPost[]): Promise<void> {
     const byId = new Map(posts.map((post) => [post.id, post]))
     this.#change((open) => {
       for (const [from, ids] of groupByPartition(open.partitions, [...byId.keys()])) {
         for (const id of ids) {
-          if (!open.tables.remove(from, BigInt(id))) continue
-          open.tables.add(from, BigInt(id), tokensOf(byId.get(id)?.terms ?? []))
+          const post = byId.get(id)
+          if (post === undefined || !open.tables.remove(from, BigInt(id))) continue
+          open.tables.add(from, BigInt(id), tokensOf(post.terms))
+          if (isCut(post)) this.#withoutCut.delete(from)
           this.#changed.add(from)
         }
       }
@@ -217,9 +244,14 @@ class EmbeddedSearchIndex implements SearchIndex {
   #beginAnew(): void {
     this.#openFile?.db.close()
     this.#openFile = undefined
+    this.#withoutCut.clear()
     removeSearchFile(this.#file)
     this.#openFile = openFile(this.#file, this.#termsVersion)
   }
+}
+
+function isCut({ terms }: IndexedPost): boolean {
+  return terms[0] === cutTerm
 }
 
 function addTo({ tables, setPartition, partitions }: OpenFile, { from, isNew, posts }: PlacedPosts<IndexedPost>): void {

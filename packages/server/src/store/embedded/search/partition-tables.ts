@@ -80,24 +80,17 @@ export class PartitionTables {
   /** Counts the first posts of a range, at most `talliedMax`. */
   tally(from: bigint, expression: string, { above, upTo }: IdRange, steps: Steps): Tally {
     const table = nameOf(from)
+    const found = `FROM ${table} WHERE ${table} MATCH ?1 AND rowid > ?2 AND rowid <= ?3 ORDER BY rowid LIMIT ?4`
     // Without a bound the rows of a day would be sorted in memory. The inner rows come in the order of their ids.
-    const sql = `SELECT CAST ((rowid - ?4) / ?5 AS INTEGER) AS step, count(*) AS count, CAST (max(rowid) AS TEXT) AS last
-      FROM (SELECT rowid FROM ${table} WHERE ${table} MATCH ?1 AND rowid > ?2 AND rowid <= ?3 ORDER BY rowid LIMIT ?6)
-      GROUP BY step ORDER BY step`
-    const rows = this.#prepared<{ step: number; count: number; last: string }>(sql).all(
-      expression,
-      above,
-      upTo,
-      steps.from,
-      steps.length,
-      talliedMax,
-    )
-    const tallied = rows.reduce((sum, { count }) => sum + count, 0)
-    const last = rows.at(-1)?.last
-    return {
-      steps: rows.map(({ step, count }) => ({ step, count })),
-      ...(tallied === talliedMax && last !== undefined && { stoppedAt: BigInt(last) }),
-    }
+    const counted = this.#prepared<{ step: number; count: number }>(
+      `SELECT step, count(*) AS count FROM (SELECT (rowid - ?5) / ?6 AS step ${found}) GROUP BY step`,
+    ).all(expression, above, upTo, talliedMax, steps.from, steps.length)
+    const tallied = counted.reduce((sum, { count }) => sum + count, 0)
+    if (tallied < talliedMax) return { steps: counted }
+    // Asked on its own: the greatest id of each step would take half of the time of the counts.
+    const last = this.#prepared<{ id: string }>(`SELECT CAST (rowid AS TEXT) AS id ${found} OFFSET ?5`)
+    const [row] = last.all(expression, above, upTo, 1, talliedMax - 1)
+    return { steps: counted, ...(row !== undefined && { stoppedAt: BigInt(row.id) }) }
   }
 
   #prepared<Row>(sql: string): Statement<Row> {
