@@ -29,6 +29,7 @@ function begin(): void {
   counted = { posts: 0, searches: 0 }
   filler = new IndexFiller({
     postRetentionMs: 0,
+    isBehindOthers: false,
     store,
     index,
     clock: createManualClock(),

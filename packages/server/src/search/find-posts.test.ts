@@ -110,6 +110,7 @@ class Searched {
   readonly earlier = new EarlierPosts()
   readonly filler = new IndexFiller({
     postRetentionMs: 0,
+    isBehindOthers: false,
     store: this.store,
     index: this.index,
     clock: createManualClock(),
@@ -369,6 +370,7 @@ test("a filler whose steps fail leaves the index that another leaves", async () 
   let calls = 0
   const filler = new IndexFiller({
     postRetentionMs: 0,
+    isBehindOthers: false,
     store: failing.store,
     earlier: failing.earlier,
     clock: createManualClock(),

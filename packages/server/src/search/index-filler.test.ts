@@ -10,11 +10,19 @@ import { IndexFiller, type FillerDeps } from "./index-filler.ts"
 type FillerClock = FillerDeps["clock"] & { advance(ms: number): Promise<void> }
 
 /** A filler of posts that never end, of which a step takes so long; and what it has done. */
-function fillerOf(stepMs: number, clock: FillerClock = createManualClock(), deletions: readonly Deletion[] = []) {
+function fillerOf(
+  stepMs: number,
+  {
+    clock = createManualClock(),
+    deletions = [],
+    isBehindOthers = false,
+  }: { clock?: FillerClock; deletions?: readonly Deletion[]; isBehindOthers?: boolean } = {},
+) {
   const taken = { steps: 0, erasures: 0 }
   const filler = new IndexFiller({
     postRetentionMs: 0,
     clock,
+    isBehindOthers,
     earlier: new EarlierPosts(),
     pause: () => undefined,
     failed: (error) => expect.fail(String(error)),
@@ -64,17 +72,33 @@ test("a search waits 50 ms for the index to catch up, and for the end of the ste
   }
 })
 
-test("while posts arrive without a pause, the files are cleared of deleted ones within 30 s, and not again", async () => {
+/** A minute of which each step and each rest takes its part, and the signal of its end. */
+function aMinute(): { readonly clock: FillerClock; readonly over: AbortSignal } {
   const over = new AbortController()
   let nowMs = 0
   const advance = async (ms: number): Promise<void> => {
     nowMs += ms
     if (nowMs > 60_000) over.abort()
   }
+  return { clock: { nowMs: () => nowMs, monotonicMs: () => nowMs, sleep: advance, advance }, over: over.signal }
+}
+
+test("while posts arrive without a pause, the files are cleared of deleted ones within 30 s, and not again", async () => {
+  const { clock, over } = aMinute()
   const deleted: Deletion = { seq: 1, kind: "post", id: "9" as PostId, atMs: 0 }
-  const { filler, taken } = fillerOf(100, { nowMs: () => nowMs, monotonicMs: () => nowMs, sleep: advance, advance }, [
-    deleted,
-  ])
-  await filler.run(over.signal)
+  const { filler, taken } = fillerOf(100, { clock, deletions: [deleted] })
+  await filler.run(over)
   expect(taken).toEqual({ steps: expect.closeTo(200, -1), erasures: 1 })
+})
+
+test("a filler rests for two of its steps, and behind others for half of one", async () => {
+  for (const [isBehindOthers, steps] of [
+    [false, 200],
+    [true, 400],
+  ] as const) {
+    const { clock, over } = aMinute()
+    const { filler, taken } = fillerOf(100, { clock, isBehindOthers })
+    await filler.run(over)
+    expect(taken.steps).toBeCloseTo(steps, -1)
+  }
 })

@@ -83,7 +83,7 @@ export async function startSearchThread(
 }
 
 serveThread(import.meta.url, async ({ storeAccess, postRetentionMs }: SearchThreadSettings, port) => {
-  runBehindOthers()
+  const isBehindOthers = runBehindOthers()
   await using opening = new AsyncDisposableStack()
   const store = opening.use(await openStoreToRead(storeAccess))
   const index = opening.use(await openSearchIndex(storeAccess, { termsVersion: indexTermsVersion }))
@@ -96,6 +96,7 @@ serveThread(import.meta.url, async ({ storeAccess, postRetentionMs }: SearchThre
       clock,
       earlier,
       postRetentionMs,
+      isBehindOthers,
       pause: pauses(turns.open()),
       failed: (error) => reports.tell("failed", [sentError(error)]),
     }),
