@@ -52,3 +52,38 @@ test("while deletions come without a pause, deleted bytes are overwritten within
   over.abort()
   await running
 })
+
+test("a deletion of very many posts goes on at its pace while bytes are overwritten", async () => {
+  const clock = createManualClock()
+  const over = new AbortController()
+  const parts = { deleted: 0, overwritten: 0 }
+  const deletions = createDeletions({
+    leases: { has: () => true },
+    clock,
+    events: {
+      failed: ({ error }) => expect.fail(String(error)),
+      deletionsRequested: () => undefined,
+    },
+    store: {
+      delete: () => expect.fail("Nothing is requested."),
+      post: () => expect.fail("Nothing is requested."),
+      onChange: () => () => undefined,
+      async continueDeletions() {
+        parts.deleted += 1
+        return false
+      },
+      async overwriteDeleted() {
+        parts.overwritten += 1
+        return false
+      },
+      eraseDeleted: () => expect.fail("Not all is overwritten."),
+    },
+  })
+  const running = deletions.run(over.signal)
+  await clock.advance(60_000)
+  over.abort()
+  await running
+  // A part every 15 ms, and beside these one every 300 ms.
+  expect(parts.deleted).toBeGreaterThan(3_500)
+  expect(parts.overwritten).toBeGreaterThan(150)
+})

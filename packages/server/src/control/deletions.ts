@@ -111,8 +111,8 @@ class Upkeep {
   #mayBePending = true
   /** Something may be left to erase; so it is at the start. */
   readonly #erasure = new ErasureTime()
-  /** Whether the last step was one of the erasure. */
-  #hasErased = false
+  /** When the next part is overwritten, once the erasure is due. By the monotonic clock. */
+  #overwritesAtMs = Number.NEGATIVE_INFINITY
 
   constructor(deps: DeletionDeps) {
     this.#deps = deps
@@ -150,15 +150,18 @@ class Upkeep {
   }
 
   /**
-   * Does a part, and returns how long to wait for the next one. When the erasure is due while deletions are pending, the two
-   * alternate: deletions may come without an end.
+   * Does a part, and returns how long to wait for the next one. Deletions that are pending go on between the parts of an
+   * erasure: they may come without an end.
    */
   async #step(): Promise<number> {
-    const isErasureDue = this.#erasure.isDue(this.#deps.clock.monotonicMs())
-    const erases = isErasureDue && !(this.#mayBePending && this.#hasErased)
-    this.#hasErased = erases
-    if (erases) return this.#erase()
-    if (!this.#mayBePending) return pollMs
+    const nowMs = this.#deps.clock.monotonicMs()
+    const isErasureDue = this.#erasure.isDue(nowMs)
+    if (isErasureDue && nowMs >= this.#overwritesAtMs) {
+      const waitMs = await this.#erase()
+      this.#overwritesAtMs = this.#deps.clock.monotonicMs() + waitMs
+      return this.#mayBePending ? pauseMs : Math.min(waitMs, pollMs)
+    }
+    if (!this.#mayBePending) return isErasureDue ? Math.min(this.#overwritesAtMs - nowMs, pollMs) : pollMs
     const isDone = await this.#continue()
     return isDone && !isErasureDue ? pollMs : pauseMs
   }
