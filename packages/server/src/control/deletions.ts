@@ -24,7 +24,7 @@ import type { Store } from "../store/store.ts"
 const atOnceMax = 100
 
 /** Between two parts, so that ingest runs. Ours. */
-const pauseMs = 15
+const pauseMs = 35
 
 /** Between two looks at whether there is something to do. Ours. */
 const pollMs = 200
@@ -35,7 +35,10 @@ const failedPauseMs = 1_000
 /** Between two parts that overwrite what deletions have left in the files, so that ingest runs. Ours. */
 const overwritePauseMs = 300
 
-/** The same while deletions come without a pause: so that not more is left than is overwritten. Ours. */
+/**
+ * The same while deletions come without a pause, and nothing is left of them but their bytes: so that not more is left than
+ * is overwritten. Ours.
+ */
 const busyOverwritePauseMs = 100
 
 /** Between two checks whether something is pending that was not announced. Ours. */
@@ -185,6 +188,7 @@ class Upkeep {
       return isOverwritten && (await store.eraseDeleted())
     })
     if (isOverwritten) return pollMs
-    return this.#erasure.isQuiet(clock.monotonicMs()) ? overwritePauseMs : busyOverwritePauseMs
+    const isQuiet = this.#erasure.isQuiet(clock.monotonicMs())
+    return isQuiet || this.#mayBePending ? overwritePauseMs : busyOverwritePauseMs
   }
 }

@@ -11,7 +11,7 @@ import { isId, type PostId, type UserId } from "../../model/ids.ts"
 import type { AcceptedPost } from "../../model/post.ts"
 
 /** Most posts that one step of a deletion deletes or rewrites. Ours: a transaction of some milliseconds. */
-export const deletionStepMax = 100
+export const deletionStepMax = 160
 
 /**
  * For so long after a post was rewritten the response to an attempt that began before may hold what was taken out of it.

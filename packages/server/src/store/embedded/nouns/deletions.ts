@@ -222,11 +222,13 @@ function prepareMatchesOf(db: DatabaseSync): (id: PostId) => readonly { appId: A
   return (id) => matches.all(BigInt(id))
 }
 
-/** Prepares the deletion of one stored post with its matches, which it notes, and the note of its other versions. */
-function prepareDeletePost(db: DatabaseSync): (id: PostId, atMs: number, changed: ChangedMatches) => void {
+/**
+ * Prepares the deletion of one stored post with its matches, which it notes, and the note of its other versions. Returns
+ * whether it was stored.
+ */
+function prepareDeletePost(db: DatabaseSync): (id: PostId, atMs: number, changed: ChangedMatches) => boolean {
   const remove = prepare(db, "DELETE FROM posts WHERE id = ?")
   const removeShown = prepare(db, "DELETE FROM shown_posts WHERE post_id = ?")
-  const count = prepare(db, "UPDATE totals SET posts_trimmed = posts_trimmed + 1")
   const note = prepareNoteDeletion(db)
   const chain = prepare<{ id: PostId }>(
     db,
@@ -234,7 +236,6 @@ function prepareDeletePost(db: DatabaseSync): (id: PostId, atMs: number, changed
        CROSS JOIN edit_versions AS other ON other.first_id = own.first_id
      WHERE own.id = ?1 AND other.id <> ?1`,
   )
-  const forgetChains = prepareForgetChains(db)
   const matchesOf = prepareMatchesOf(db)
   const clear = prepare(db, "UPDATE matches SET rules = ?3, checksum = ?4 WHERE app_id = ?1 AND seq = ?2")
   const withdraw = prepareWithdrawDead(db)
@@ -242,11 +243,8 @@ function prepareDeletePost(db: DatabaseSync): (id: PostId, atMs: number, changed
   return (id, atMs, changed) => {
     const post = BigInt(id)
     for (const version of chain.all(post)) note({ kind: "post", id: version.id }, atMs)
-    if (remove.run(post) === 1) {
-      count.run()
-      forgetChains([id])
-      noteErasure("posts", post)
-    }
+    const wasStored = remove.run(post) === 1
+    if (wasStored) noteErasure("posts", post)
     removeShown.run(post)
     for (const match of matchesOf(id)) {
       const { appId, seq, atMs: matchedAtMs } = match
@@ -255,6 +253,7 @@ function prepareDeletePost(db: DatabaseSync): (id: PostId, atMs: number, changed
       withdraw(appId, seq)
       noteChanged(changed, match)
     }
+    return wasStored
   }
 }
 
@@ -310,6 +309,8 @@ function prepareStep(db: DatabaseSync): (budget: number, atMs: number, matches: 
   const matchesOf = prepareMatchesOf(db)
   const dropResponses = prepareDropResponses(db)
   const deletedAmong = prepareDeletedAmong(db)
+  const count = prepare(db, "UPDATE totals SET posts_trimmed = posts_trimmed + ?")
+  const forgetChains = prepareForgetChains(db)
   const deletedUsersIn = (envelope: string): ReadonlySet<UserId> => deletedAmong("user", usersIn(envelope))
 
   /** Returns how many it changed, fewer than `max` when there are no more. */
@@ -334,13 +335,14 @@ function prepareStep(db: DatabaseSync): (budget: number, atMs: number, matches: 
 
   return (budget, atMs, matches) => {
     let changed = 0
+    const deleted: PostId[] = []
     while (changed < budget) {
       const next = pending.get()
       if (next === undefined) break
       const max = budget - changed
       let found: number
       if (next.kind === "post") {
-        deletePost(next.id as PostId, atMs, matches)
+        if (deletePost(next.id as PostId, atMs, matches)) deleted.push(next.id as PostId)
         found = changeShowing(next.id as PostId, max, atMs, matches)
       } else {
         found = deletePosts(next.id as UserId, max, atMs)
@@ -351,6 +353,8 @@ function prepareStep(db: DatabaseSync): (budget: number, atMs: number, matches: 
       // A user is asked again, since posts that were noted here are still stored.
       if (next.kind === "post" ? found < max : found === 0) finish.run(next.seq)
     }
+    count.run(deleted.length)
+    forgetChains(deleted)
     dropResponses(matches)
     return changed
   }
