@@ -92,6 +92,20 @@ export const deletions: readonly Mutant[] = [
     compatibility,
   ),
   mutant(
+    "a deletion waits for the pauses of an erasure",
+    `${server}/control/deletions.ts#Upkeep.#step`,
+    "return this.#mayBePending ? pauseMs : Math.min(waitMs, pollMs)",
+    "return Math.min(waitMs, pollMs)",
+    `${server}/control/deletions.test.ts`,
+  ),
+  mutant(
+    "the chains of deleted posts are kept",
+    `${server}/store/embedded/nouns/deletions.ts#prepareStep`,
+    "forgetChains(deleted)",
+    "",
+    `${server}/store/embedded/serving/embedded-store.test.ts`,
+  ),
+  mutant(
     "the search index keeps the terms of deleted posts",
     `${server}/search/deleted-posts.ts#DeletedPosts`,
     "await index.remove(ids)",

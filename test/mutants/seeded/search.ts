@@ -23,9 +23,16 @@ export const search: readonly Mutant[] = [
   mutant(
     "the index alone decides although it cut a post's terms",
     `${server}/search/find-posts.ts#isExactWithin`,
-    "return cut === 0",
-    "return cut !== -1",
+    "return search.isExact && !(await index.hasCutPosts(range))",
+    "return search.isExact",
     findTest,
+  ),
+  mutant(
+    "a partition to which a post of too many terms comes is still taken for one without",
+    `${server}/store/embedded/search/embedded-search-index.ts#EmbeddedSearchIndex.add`,
+    "if (placed.posts.some(isCut)) this.#withoutCut.delete(placed.from)",
+    "",
+    `${server}/store/embedded/search/embedded-search-index.test.ts`,
   ),
   mutant(
     "an index that was emptied is believed",
