@@ -266,6 +266,16 @@ test("written-references: a reply and a quote refer to a known post, in its conv
     includes: { tweets: [{ id: original }], users: expect.arrayContaining([expect.objectContaining({ id: author })]) },
   })
   expect(idsIn((await app.call(paths.quotes.replace(":id", original))).body.data)).toEqual([quote])
+  const [carrier, included] = [newId(), newId()]
+  await ingestNew(server, {
+    data: { id: carrier, text: "a quote", author_id: newUser(), referenced_tweets: [{ type: "quoted", id: included }] },
+    includes: { tweets: [{ id: included, text: "came along", author_id: author, conversation_id: root }] },
+  })
+  const other = await written(app, { text: newWord(), reply: { in_reply_to_tweet_id: included } })
+  expect(await stream.next()).toMatchObject({
+    data: { id: other, conversation_id: root, in_reply_to_user_id: author },
+    includes: { tweets: [{ id: included, text: "came along" }] },
+  })
   const unknown = newId()
   for (const [body, act] of [
     [{ reply: { in_reply_to_tweet_id: unknown } }, "reply to"],

@@ -230,6 +230,16 @@ test("a post is known that is stored, damaged or not, or that a stored one bring
   ])
 })
 
+test("a post that a stored one brings along has an envelope with what came along", async () => {
+  await insert(["1"])
+  await insertCarrier("10", ["2"])
+  const included = await lookUps.includedEnvelope(app, "2" as PostId, always)
+  expect(JSON.parse(included ?? "")).toMatchObject({ data: { id: "2" }, includes: { tweets: [{ id: "2" }] } })
+  for (const id of ["1", "404"]) expect(await lookUps.includedEnvelope(app, id as PostId, always)).toBeUndefined()
+  const damaged = withReads(async () => ({ posts: [], damaged: ["10" as PostId] }))
+  expect(await damaged.includedEnvelope(app, "2" as PostId, always)).toBeUndefined()
+})
+
 test("a look-up holds the bytes of a page while it reads, its own until it is released, and none after a fault", async () => {
   await insert(["1"], 1_000)
   let heldWhileReading = 0

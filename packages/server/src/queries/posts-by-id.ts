@@ -45,6 +45,11 @@ export interface PostsById {
   ): Promise<FoundPosts>
   /** Whether the post is stored or came in the `includes` of a stored one, damaged or not. */
   isKnown(appId: AppId, id: PostId, signal: AbortSignal): Promise<boolean>
+  /**
+   * An envelope of a post that came in the `includes` of a stored one, with what came along; `undefined` when it came in none
+   * that can be read.
+   */
+  includedEnvelope(appId: AppId, id: PostId, signal: AbortSignal): Promise<string | undefined>
 }
 
 interface PostsByIdDeps {
@@ -76,6 +81,12 @@ export function createPostsById(deps: PostsByIdDeps): PostsById {
       const read = await deps.store.postsById({ ids: [id], shape: "core", bytesMax: 1, reader: appId })
       if (read.posts.length + read.damaged.length > 0) return true
       return (await carriersOf([id], deps, signal)).size > 0
+    },
+    async includedEnvelope(appId, id, signal) {
+      const carriers = [...(await carriersOf([id], deps, signal)).values()]
+      const read = { ids: carriers, shape: "envelope", bytesMax: readBytesMax, reader: appId } as const
+      const [carrier] = carriers.length === 0 ? [] : (await deps.store.postsById(read)).posts
+      return carrier && includedPostJson(carrier.json, id, "envelope")
     },
   }
 }

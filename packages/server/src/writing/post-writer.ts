@@ -75,7 +75,11 @@ interface PostWriterDeps {
   readonly store: Pick<PostStore, "post" | "userPosts"> &
     Pick<EditReads, "chainsOf"> &
     Pick<UserReads, "usersById" | "usersByName">
-  readonly postsById: { isKnown(appId: AppId, id: PostId, signal: AbortSignal): Promise<boolean> }
+  readonly postsById: {
+    isKnown(appId: AppId, id: PostId, signal: AbortSignal): Promise<boolean>
+    /** An envelope of a post that came with a stored one. */
+    includedEnvelope(appId: AppId, id: PostId, signal: AbortSignal): Promise<string | undefined>
+  }
   readonly intake: Pick<Intake, "open">
   readonly snowflakes: Snowflakes
   readonly clock: Pick<Clock, "nowMs">
@@ -155,8 +159,9 @@ async function findReferenced(
   { app, id, act, signal }: { readonly app: App; readonly id: PostId; readonly act: Act; readonly signal: AbortSignal },
 ): Promise<OlderPost> {
   const post = await readPost(store, id, app.id)
-  if (post === undefined && !(await postsById.isKnown(app.id, id, signal))) throw notVisible(act)
-  return { id, envelope: post?.json }
+  if (post !== undefined) return { id, envelope: post.json }
+  if (!(await postsById.isKnown(app.id, id, signal))) throw notVisible(act)
+  return { id, envelope: await postsById.includedEnvelope(app.id, id, signal) }
 }
 
 async function findEdited(

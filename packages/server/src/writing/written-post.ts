@@ -21,7 +21,7 @@ interface KnownUser {
   readonly json: string
 }
 
-/** A post that another one refers to. Its envelope is absent when it came only with others. */
+/** A post that another one refers to. Its envelope is absent when all that is stored of it is damaged. */
 export interface OlderPost {
   readonly id: PostId
   readonly envelope: string | undefined
