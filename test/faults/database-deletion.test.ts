@@ -92,7 +92,7 @@ test.skipIf(postgresMissing !== undefined)(
     const acknowledged: boolean[] = []
     for (const visit of [1, 2, 3]) {
       const marker = `zqvisit${visit}zq`
-      const posts = deletableLines(marker, 250)
+      const posts = deletableLines(marker, 400)
       {
         await using server = new SluiceProcess(directory.path, {
           database,
