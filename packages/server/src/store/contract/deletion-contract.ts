@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest"
 import type { MatchSeq, PostId, UserId } from "../../model/ids.ts"
 import type { AcceptedPost } from "../../model/post.ts"
+import { deletionStepMax } from "../ledger/deletions.ts"
 import { aDeadMatch, aMatch, anAttempt, aPost, app, aRetry, aUserPost, link, progress, seqs } from "./fixtures.ts"
 import { type MakeStore, useDeliveries } from "./store-under-test.ts"
 
@@ -229,6 +230,19 @@ export function deletionContract(make: MakeStore): void {
       expect(await store.usersById(["8", "9"] as UserId[])).toMatchObject([{ id: "9" }])
       const { users } = JSON.parse((await store.post("1002" as PostId))?.json ?? "").includes
       expect(users).toEqual([{ id: "7", username: "seven", name: "Seven" }])
+    })
+
+    test("a user whose deletion is requested again while it goes on is gone all the same", async () => {
+      const posts = Array.from({ length: 3 * deletionStepMax }, (_, index) => aPost(String(index + 1), "8"))
+      await append(...posts, aPost("999", "7"))
+      const others = Array.from({ length: 2 * deletionStepMax }, (_, index) => user(String(1_000 + index)))
+      await store.delete([user("8")], 50)
+      for (const again of [[user("8")], [user("8"), ...others]]) await store.delete(again, 51)
+      let steps = 0
+      while (!(await store.continueDeletions(52))) expect((steps += 1)).toBeLessThan(20)
+      const left = await Array.fromAsync(store.recentPosts({ limit: 1_000, bytesMax: 1e6 }))
+      expect(left.map(({ id }) => id)).toEqual(["999"])
+      expect((await audit()).damage).toEqual([])
     })
 
     test("a deleted user is taken out of a post that is rewritten because it includes a deleted one", async () => {

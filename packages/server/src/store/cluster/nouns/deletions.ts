@@ -148,14 +148,15 @@ export async function takeShown(
 }
 
 /**
- * Notes deletions. When they are requested, they are the newest ones then, also those that were noted before. A deletion
- * that another one brings along is not noted anew, or two versions of a post would bring each other along without end.
+ * Notes deletions, or notes them as the newest ones, also those that were noted before: when they are requested, and of the
+ * posts of a deleted user. Versions and reposts of a post are not noted anew, or two versions would bring each other along
+ * without end.
  */
 async function noteDeletions(
   transaction: WriteTransaction,
   deletions: readonly DeletionRequest[],
   atMs: number,
-  { areRequested = false } = {},
+  { asNewest = false } = {},
 ): Promise<void> {
   await transaction.run(
     `WITH noted AS (
@@ -170,7 +171,7 @@ async function noteDeletions(
     deletions.map(({ kind }) => kind),
     deletions.map(({ id }) => id),
     atMs,
-    areRequested,
+    asNewest,
   )
 }
 
@@ -393,6 +394,8 @@ async function takeStep(transaction: WriteTransaction, budget: number, atMs: num
           transaction,
           owned.map(({ id }) => ({ kind: "post", id })),
           atMs,
+          // A user that is requested again is newer than posts that were noted before.
+          { asNewest: true },
         )
       else {
         await deleteUsers(transaction, userIds)
@@ -433,7 +436,7 @@ export function createDeletionWrites(database: ClusterDatabase): DeletionWrites 
           requests.map(({ id }) => id),
         )
         const found = new Set(stored.map(({ kind, id }) => `${kind} ${id}`))
-        await noteDeletions(transaction, requests, atMs, { areRequested: true })
+        await noteDeletions(transaction, requests, atMs, { asNewest: true })
         await takeStep(transaction, requests.length + deletionStepMax, atMs)
         return requests.map(({ kind, id }) => ({ wasStored: found.has(`${kind} ${id}`) }))
       }),

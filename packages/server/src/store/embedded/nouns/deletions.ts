@@ -152,10 +152,11 @@ function prepareNoteDeletion(
 }
 
 /**
- * Prepares the entry of a deletion that is requested: it is the newest one then, also when it was noted before. A
- * deletion that another one brings along is not noted anew, or two versions of a post would bring each other along without end.
+ * Prepares the entry of a deletion that is the newest one then, also when it was noted before: of one that is requested, and
+ * of the posts of a deleted user, which are deleted before the user is asked for more. Versions and reposts of a post are
+ * not noted anew, or two versions would bring each other along without end.
  */
-function prepareNoteRequest(db: DatabaseSync): (request: DeletionRequest, atMs: number) => void {
+function prepareNoteAsNewest(db: DatabaseSync): (request: DeletionRequest, atMs: number) => void {
   const takeOut = prepare<{ author: string | null }>(
     db,
     "DELETE FROM deletions WHERE kind = ? AND id = ? RETURNING CAST (author_id AS TEXT) AS author",
@@ -303,6 +304,7 @@ function prepareStep(db: DatabaseSync): (budget: number, atMs: number, matches: 
     "SELECT CAST (id AS TEXT) AS id FROM posts WHERE author_id = ? LIMIT ?",
   )
   const note = prepareNoteDeletion(db)
+  const noteAsNewest = prepareNoteAsNewest(db)
   const rewrite = prepareRewrite(db)
   const deletePost = prepareDeletePost(db)
   const deleteUser = prepareDeleteUser(db)
@@ -327,9 +329,10 @@ function prepareStep(db: DatabaseSync): (budget: number, atMs: number, matches: 
     return found.length
   }
 
+  /** A user that is requested again is newer than posts that were noted before, which else would never have their turn. */
   function deletePosts(userId: UserId, max: number, atMs: number): number {
     const found = postsOfUser.all(BigInt(userId), max)
-    for (const { id } of found) note({ kind: "post", id }, atMs)
+    for (const { id } of found) noteAsNewest({ kind: "post", id }, atMs)
     return found.length
   }
 
@@ -386,7 +389,7 @@ export function createDeletionWrites(
     ),
     user: prepare(db, "SELECT 1 FROM users WHERE id = ?1"),
   }
-  const note = prepareNoteRequest(db)
+  const note = prepareNoteAsNewest(db)
   const step = prepareStep(db)
   const hasPending = prepare(db, "SELECT 1 FROM deletions WHERE is_pending LIMIT 1")
   const overwrite = prepareErase(db)
