@@ -83,7 +83,7 @@ test("a deletion of very many posts goes on at its pace while bytes are overwrit
   await clock.advance(60_000)
   over.abort()
   await running
-  // A part every 35 ms, and beside these one every 300 ms.
+  // A part comes every 35 ms, and a part of the erasure every 300 ms.
   expect(parts.deleted).toBeGreaterThan(1_500)
   expect(parts.overwritten).toBeGreaterThan(150)
 })

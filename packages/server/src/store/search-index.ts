@@ -58,7 +58,7 @@ export interface SearchIndex extends AsyncDisposable {
    * The number of posts of which the query holds in each interval `edges[i] <= id < edges[i + 1]`. `edges` rise.
    */
   count(query: IndexQuery, edges: readonly bigint[]): Promise<readonly number[]>
-  /** Whether a post of the range was added with `cutTerm`: a query finds it whatever it asks for. Throws as `find`. */
+  /** Whether a post of the range was added with `cutTerm`: every query finds it. Throws as `find`. */
   hasCutPosts(range: Pick<SearchRange, "above" | "upTo">): Promise<boolean>
   /** Gives these posts other terms, those of them that are there. One transaction. */
   replace(posts: readonly IndexedPost[]): Promise<void>
