@@ -70,10 +70,16 @@ beforeAll(async () => {
   return () => directory[Symbol.asyncDispose]()
 })
 
+// Vitest and Jest end a test after 5 s by default. A busy machine needs more for a start and for 25 hours of retries.
 test.each([
   ["node:test", ["--test", "heron.test.js"], {}, "pass 2"],
-  ["Vitest", ["node_modules/vitest/vitest.mjs", "run", "--globals"], {}, "2 passed"],
-  ["Jest", ["node_modules/jest/bin/jest.js"], { NODE_OPTIONS: "--experimental-vm-modules" }, "2 passed"],
+  ["Vitest", ["node_modules/vitest/vitest.mjs", "run", "--globals", "--testTimeout=60000"], {}, "2 passed"],
+  [
+    "Jest",
+    ["node_modules/jest/bin/jest.js", "--testTimeout=60000"],
+    { NODE_OPTIONS: "--experimental-vm-modules" },
+    "2 passed",
+  ],
 ] as const)("the same file passes under %s, which ends by itself", async (_, args, more, expected) => {
   // Not those of this runner.
   const { NODE_OPTIONS: _options, VITEST: _vitest, ...env } = process.env
