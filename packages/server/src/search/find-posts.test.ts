@@ -387,6 +387,7 @@ test("a filler whose steps fail leaves the index that another leaves", async () 
       remove: (ids) => failing.index.remove(ids),
       replace: (posts) => failing.index.replace(posts),
       eraseRemoved: () => failing.index.eraseRemoved(),
+      compact: () => failing.index.compact(),
     },
   })
   for (const expected of [undefined, undefined, await new MemoryStore(failing.state).arrivalHead()]) {

@@ -9,16 +9,24 @@ import { IndexFiller, type FillerDeps } from "./index-filler.ts"
 /** A clock that the steps move. */
 type FillerClock = FillerDeps["clock"] & { advance(ms: number): Promise<void> }
 
-/** A filler of posts that never end, of which a step takes so long; and what it has done. */
+/** A filler of posts that never end unless a number says so, of which a step takes so long; and what it has done. */
 function fillerOf(
   stepMs: number,
   {
     clock = createManualClock(),
     deletions = [],
     isBehindOthers = false,
-  }: { clock?: FillerClock; deletions?: readonly Deletion[]; isBehindOthers?: boolean } = {},
+    stepsMax = Infinity,
+    compactions = 0,
+  }: {
+    clock?: FillerClock
+    deletions?: readonly Deletion[]
+    isBehindOthers?: boolean
+    stepsMax?: number
+    compactions?: number
+  } = {},
 ) {
-  const taken = { steps: 0, erasures: 0 }
+  const taken = { steps: 0, erasures: 0, compactions: 0 }
   const filler = new IndexFiller({
     postRetentionMs: 0,
     clock,
@@ -31,6 +39,7 @@ function fillerOf(
       deletions: async ({ after }) => deletions.filter(({ seq }) => seq > after),
       deletionsAt: async () => [],
       async arrivedPosts() {
+        if (taken.steps === stepsMax) return { posts: [], damaged: [] }
         const id = String(taken.steps) as PostId
         return {
           posts: [{ id, json: JSON.stringify({ data: { id, text: "cat" } }) }],
@@ -50,6 +59,11 @@ function fillerOf(
       replace: async () => undefined,
       async eraseRemoved() {
         taken.erasures += 1
+      },
+      async compact() {
+        taken.compactions += 1
+        await clock.advance(stepMs)
+        return taken.compactions < compactions
       },
     },
   })
@@ -88,7 +102,7 @@ test("while posts arrive without a pause, the files are cleared of deleted ones 
   const deleted: Deletion = { seq: 1, kind: "post", id: "9" as PostId, atMs: 0 }
   const { filler, taken } = fillerOf(100, { clock, deletions: [deleted] })
   await filler.run(over)
-  expect(taken).toEqual({ steps: expect.closeTo(200, -1), erasures: 1 })
+  expect(taken).toEqual({ steps: expect.closeTo(200, -1), erasures: 1, compactions: 0 })
 })
 
 test("a filler rests for two of its steps, and behind others for half of one", async () => {
@@ -101,4 +115,12 @@ test("a filler rests for two of its steps, and behind others for half of one", a
     await filler.run(over)
     expect(taken.steps).toBeCloseTo(steps, -1)
   }
+})
+
+test("once all posts are added, a filler compacts the index step by step, and looks for posts between any two", async () => {
+  const { clock, over } = aMinute()
+  const { filler, taken } = fillerOf(100, { clock, stepsMax: 3, compactions: 40 })
+  await filler.run(over)
+  // 3 steps and 40 compactions take 300 ms each with their rests; then it polls each 500 ms, and finds nothing to do.
+  expect(taken).toEqual({ steps: 3, erasures: 0, compactions: expect.closeTo(39 + (60_000 - 12_900) / 600, -1) })
 })

@@ -46,7 +46,7 @@ const catchUpMsMax = 50
 /** Dependencies of a filler. */
 export interface FillerDeps extends Pick<RetentionSweepDeps, "postRetentionMs"> {
   readonly store: Pick<ArrivalReads, "arrivedPosts"> & Pick<PostStore, "postsById"> & DeletedPostsDeps["store"]
-  readonly index: Pick<SearchIndex, "position" | "add" | "eraseRemoved"> & DeletedPostsDeps["index"]
+  readonly index: Pick<SearchIndex, "position" | "add" | "eraseRemoved" | "compact"> & DeletedPostsDeps["index"]
   readonly clock: Pick<Clock, "sleep" | "monotonicMs" | "nowMs">
   /** Learns the places of each post. */
   readonly earlier: EarlierPosts
@@ -80,7 +80,8 @@ export class IndexFiller {
       try {
         const startedMs = clock.monotonicMs()
         const hasAdded = await this.#next()
-        if (hasAdded) restMs = (isBehindOthers ? behindOthers : besideOthers) * (clock.monotonicMs() - startedMs)
+        const hasMore = hasAdded || (await this.#deps.index.compact())
+        if (hasMore) restMs = (isBehindOthers ? behindOthers : besideOthers) * (clock.monotonicMs() - startedMs)
         if (this.#deleted.isErasureTime(clock.monotonicMs(), { isBusy: hasAdded })) await this.#deleted.erase()
         if (clock.monotonicMs() >= forgetsAtMs) {
           forgetsAtMs = clock.monotonicMs() + forgetMs

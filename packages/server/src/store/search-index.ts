@@ -67,6 +67,11 @@ export interface SearchIndex extends AsyncDisposable {
    * the index can.
    */
   eraseRemoved(): Promise<void>
+  /**
+   * Makes the index smaller where no posts are added any more, for some milliseconds; where the index can. Returns whether
+   * there is more to do.
+   */
+  compact(): Promise<boolean>
   /** Forgets these posts. */
   remove(ids: readonly PostId[]): Promise<void>
   /** Forgets all posts below the id: whole partitions at once where they lie below it. */

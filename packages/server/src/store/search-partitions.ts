@@ -96,10 +96,10 @@ export function groupByPartition<Id extends string>(
 }
 
 /** Partitions that may have ids above `above` up to `upTo`, in the order of a search. */
-export function partitionsWithin(
-  partitions: readonly SearchPartition[],
+export function partitionsWithin<Partition extends SearchPartition>(
+  partitions: readonly Partition[],
   { above, upTo, direction }: { readonly above: bigint; readonly upTo: bigint; readonly direction: "older" | "newer" },
-): readonly SearchPartition[] {
+): readonly Partition[] {
   const within = partitions.filter(({ from, lastId }, index) => (index === 0 || from <= upTo) && lastId > above)
   return direction === "newer" ? within : within.toReversed()
 }

@@ -52,6 +52,10 @@ export class MemorySearchIndex implements SearchIndex {
     // Nothing is in a file.
   }
 
+  async compact(): Promise<boolean> {
+    return false
+  }
+
   async remove(ids: readonly PostId[]): Promise<void> {
     for (const id of ids) this.#state.posts.delete(id)
   }

@@ -169,6 +169,10 @@ class ClusterSearchIndex implements SearchIndex {
   /** PostgreSQL frees the space of deleted rows by itself. */
   async eraseRemoved(): Promise<void> {}
 
+  async compact(): Promise<boolean> {
+    return false
+  }
+
   async remove(ids: readonly PostId[]): Promise<void> {
     for (const [from, group] of groupByPartition(await this.#partitions(), ids)) {
       await this.#removeFrom(from, "id = ANY ($1::bigint[])", group)

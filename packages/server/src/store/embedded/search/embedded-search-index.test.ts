@@ -91,6 +91,65 @@ test("more posts than one statement counts are each counted once, in the interva
   expect(await index.count({ kind: "term", term: "t:a" }, edges)).toEqual(expected)
 })
 
+test("posts that come late, more than there is room for between others, are found, counted and removed as all", async () => {
+  await using index = await openEmbeddedSearchIndex(join(directory.path, "search.db"), { termsVersion: 1 })
+  const random = seededRandom(5)
+  const posts = Array.from({ length: 3_000 }, (_, number) => ({
+    id: String(idOfDay(0) + BigInt(number)) as PostId,
+    terms: [`t:${number % 7}`, "t:a"],
+  }))
+  // The ends first, so that all others come between two numbers, in a random order.
+  const ends = [posts[0], posts.at(-1)].filter((post) => post !== undefined)
+  await index.add(ends, at(1))
+  const others = posts.slice(1, -1).toSorted(() => random() - 0.5)
+  for (let begin = 0; begin < others.length; begin += 100) {
+    await index.add(others.slice(begin, begin + 100), at(begin + 2))
+  }
+  // A repetition of some of them changes nothing.
+  await index.add(others.slice(0, 200), at(5_000))
+
+  const term = { kind: "term", term: "t:3" } as const
+  const expect_ = async (expected: readonly PostId[]): Promise<void> => {
+    expect(await index.find(term, { ...all, direction: "newer" })).toEqual(expected)
+    expect(await index.find(term, all)).toEqual(expected.toReversed())
+    expect(await index.find(term, { ...all, limit: 7 })).toEqual(expected.toReversed().slice(0, 7))
+    const [above, upTo] = [idOfDay(0) + 700n, idOfDay(0) + 1_900n]
+    const within = expected.filter((id) => BigInt(id) > above && BigInt(id) <= upTo)
+    expect(await index.find(term, { above, upTo, direction: "newer", limit: 500 })).toEqual(within)
+    const edges = [0n, 1_000n, 2_000n, 3_000n].map((number) => idOfDay(0) + number)
+    const between = (from: bigint, to: bigint) => expected.filter((id) => BigInt(id) >= from && BigInt(id) < to).length
+    const counts = edges.slice(1).map((to, interval) => between(edges[interval] ?? 0n, to))
+    expect(await index.count(term, edges)).toEqual(counts)
+  }
+  const ofTerm = posts.filter(({ terms }) => terms[0] === "t:3").map(({ id }) => id)
+  await expect_(ofTerm)
+
+  const removed = new Set(ofTerm.filter((_, number) => number % 3 === 0))
+  await index.remove([...removed])
+  await expect_(ofTerm.filter((id) => !removed.has(id)))
+
+  const replaced = new Set(ofTerm.filter((_, number) => number % 3 === 1))
+  await index.replace([...replaced].map((id) => ({ id, terms: ["t:b"] })))
+  const left = ofTerm.filter((id) => !removed.has(id) && !replaced.has(id))
+  await expect_(left)
+  expect(await index.find({ kind: "term", term: "t:b" }, { ...all, direction: "newer" })).toEqual([...replaced])
+
+  await index.removeBelow(idOfDay(0) + 1_500n)
+  await expect_(left.filter((id) => BigInt(id) >= idOfDay(0) + 1_500n))
+})
+
+test("a post whose number has lost its id is damage, and not a post that is missing", async () => {
+  const file = join(directory.path, "search.db")
+  await using index = await openEmbeddedSearchIndex(file, { termsVersion: 1 })
+  const posts = ["5", "9"].map((id) => ({ id: id as PostId, terms: ["t:a"] }))
+  await index.add(posts, at(1))
+  const db = new DatabaseSync(file)
+  db.exec("DELETE FROM numbers_0 WHERE id = 5")
+  db.close()
+  await expect(index.find({ kind: "term", term: "t:a" }, all)).rejects.toThrow(StoreUnavailable)
+  expect(await index.position()).toBeUndefined()
+})
+
 test("a thread opens the index of the store that it was granted access to", async () => {
   await using index = await opener.openSearchIndex({ file: storeFile(directory.path) }, settings)
   await index.add([{ id: "5" as PostId, terms: ["t:a"] }], at(1))
@@ -255,3 +314,81 @@ test("of removed posts no token of their own is in the file once they are erased
 function tokenOfNumber(number: number): string {
   return hash("sha256", String(number), "hex").slice(0, 24)
 }
+
+describe("a partition to which no posts are added any more", () => {
+  const termsOf = (number: number) => ["t:a", ...[3, 7, 11, 13].map((term) => `t:${(number * term) % 997}word${term}`)]
+  const postsOfDay = (day: number) =>
+    Array.from({ length: 3_000 }, (_, number) => ({
+      id: String(idOfDay(day) + BigInt(number)) as PostId,
+      terms: termsOf(number),
+    }))
+
+  /** Lists of tokens of each partition. Source: SQLite's ext/fts5/fts5_index.c, "Segment b-trees". */
+  function segmentsOf(file: string): readonly number[] {
+    using db = new DatabaseSync(file, { readOnly: true })
+    const partitions = db.prepare("SELECT CAST (from_id AS TEXT) AS name FROM partitions ORDER BY from_id").all()
+    return partitions.map(({ name }) => {
+      const counted = db.prepare(`SELECT count(DISTINCT segid) AS segments FROM posts_${String(name)}_idx`).get()
+      return Number(counted?.["segments"])
+    })
+  }
+
+  async function fill(index: SearchIndex, days: readonly number[]): Promise<void> {
+    for (const day of days) {
+      const posts = postsOfDay(day)
+      for (let begin = 0; begin < posts.length; begin += 250) {
+        await index.add(posts.slice(begin, begin + 250), at(day * 10_000 + begin + 1))
+      }
+    }
+  }
+
+  async function compactAll(index: SearchIndex): Promise<number> {
+    let steps = 1
+    while (await index.compact()) steps += 1
+    return steps
+  }
+
+  const pages = (file: string): number => {
+    using db = new DatabaseSync(file, { readOnly: true })
+    const used = "SELECT page_count - freelist_count AS value FROM pragma_page_count, pragma_freelist_count"
+    return Number(db.prepare(used).get()?.["value"])
+  }
+
+  test("is compacted to one list of tokens, and has the same posts, also after the next start", async () => {
+    const file = join(directory.path, "search.db")
+    let before = 0
+    {
+      await using index = await openEmbeddedSearchIndex(file, settings)
+      await fill(index, [0])
+      // All of them belong to the newest partition.
+      expect(await compactAll(index)).toBe(1)
+      await fill(index, [1])
+      expect(Math.min(...segmentsOf(file))).toBeGreaterThan(1)
+      before = pages(file)
+      // The process ends before all is done.
+      expect(await index.compact()).toBe(true)
+    }
+    await using index = await openEmbeddedSearchIndex(file, settings)
+    const beginning = { ...all, upTo: idOfDay(1) - 1n }
+    const query = { kind: "term", term: "t:30word3" } as const
+    const found = await index.find(query, beginning)
+    expect(found).toEqual(
+      postsOfDay(0)
+        .filter(({ terms }) => terms.includes("t:30word3"))
+        .map(({ id }) => id)
+        .toReversed(),
+    )
+    await compactAll(index)
+    expect(segmentsOf(file)).toEqual([1, expect.toSatisfy((count: number) => count > 1)])
+    expect(pages(file)).toBeLessThan(before)
+    expect(await index.find(query, beginning)).toEqual(found)
+  })
+
+  test("that is dropped meanwhile is compacted no longer", async () => {
+    await using index = await openEmbeddedSearchIndex(join(directory.path, "search.db"), settings)
+    await fill(index, [0, 1])
+    expect(await index.compact()).toBe(true)
+    await index.removeBelow(idOfDay(1))
+    expect(await compactAll(index)).toBe(1)
+  })
+})

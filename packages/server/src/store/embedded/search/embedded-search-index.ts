@@ -24,15 +24,14 @@ import { StoreDamaged, StoreUnavailable } from "../../store-faults.ts"
 import { prepare, type Statement } from "../connection/statements.ts"
 import { storeFault } from "../connection/sqlite-faults.ts"
 import { countIntervals } from "./count-intervals.ts"
-import { matchExpression } from "./match-expression.ts"
-import { searchFor, type IdRange, type PartitionReader } from "./partition-search.ts"
+import { searchFor, type IdRange, type PartitionReader, type PartitionSearch } from "./partition-search.ts"
 import { PartitionTables } from "./partition-tables.ts"
 import { inTransaction, openSearchFile, removeSearchFile } from "./search-file.ts"
 
 /** Most posts that are removed in one turn of the event loop. Ours: some milliseconds. */
 const removedAtOnceMax = 500
 
-const cutExpression = matchExpression({ kind: "token", token: tokenOf(cutTerm) }) ?? ""
+const cutSearch = searchFor({ kind: "term", term: cutTerm })
 
 /**
  * Opens the index of a file. One that is missing, damaged, another program's or of other terms is begun anew. Throws the
@@ -40,6 +39,11 @@ const cutExpression = matchExpression({ kind: "token", token: tokenOf(cutTerm) }
  */
 export async function openEmbeddedSearchIndex(file: string, settings: SearchIndexSettings): Promise<SearchIndex> {
   return new EmbeddedSearchIndex(file, settings)
+}
+
+/** A partition, with how many of its posts came late: without any, that table need not be read. */
+interface EmbeddedPartition extends SearchPartition {
+  readonly late: number
 }
 
 /** A file that is open. */
@@ -51,7 +55,7 @@ interface OpenFile {
   readonly setPartition: Statement<never>
   readonly forgetPartition: Statement<never>
   /** In the order of their ids. */
-  partitions: readonly SearchPartition[]
+  partitions: readonly EmbeddedPartition[]
 }
 
 class EmbeddedSearchIndex implements SearchIndex {
@@ -62,6 +66,9 @@ class EmbeddedSearchIndex implements SearchIndex {
   #openFile: OpenFile | undefined
   /** Partitions with entries of posts that were removed, by the id with which each begins. */
   readonly #changed = new Set<bigint>()
+  /** Partitions that are to be compacted, by the id with which each begins, and whether that of the first has begun. */
+  readonly #complete = new Set<bigint>()
+  #isCompacting = false
   /** Partitions that were found to have no post with `cutTerm`, by the id with which each begins. */
   readonly #withoutCut = new Set<bigint>()
 
@@ -70,6 +77,7 @@ class EmbeddedSearchIndex implements SearchIndex {
     this.#termsVersion = termsVersion
     this.#postsMin = postsMin
     this.#openFile = openFile(file, termsVersion)
+    this.#noteComplete(this.#openFile)
   }
 
   async position(): Promise<ArrivalPosition | undefined> {
@@ -77,13 +85,16 @@ class EmbeddedSearchIndex implements SearchIndex {
   }
 
   async add(posts: readonly IndexedPost[], position: ArrivalPosition): Promise<void> {
+    let hasNew = false
     this.#change((open) => {
       for (const placed of placePosts(open.partitions, posts, this.#postsMin)) {
         addTo(open, placed)
+        hasNew ||= placed.isNew
         if (placed.posts.some(isCut)) this.#withoutCut.delete(placed.from)
       }
       open.setPosition.run(position)
     })
+    if (hasNew) this.#noteComplete(this.#open)
   }
 
   async find(query: IndexQuery, range: SearchRange): Promise<readonly PostId[]> {
@@ -92,7 +103,7 @@ class EmbeddedSearchIndex implements SearchIndex {
     for (const partition of partitionsWithin(open.partitions, range)) {
       const limit = range.limit - found.length
       if (limit === 0) break
-      found.push(...(await search.find(this.#readerOf(open, partition), { ...range, limit })))
+      found.push(...(await this.#findIn(open, partition, search, { ...range, limit })))
     }
     return found
   }
@@ -103,8 +114,9 @@ class EmbeddedSearchIndex implements SearchIndex {
     const range = { above: (edges[0] ?? 0n) - 1n, upTo: (edges.at(-1) ?? 0n) - 1n, direction: "newer" } as const
     for (const partition of partitionsWithin(open.partitions, range)) {
       const least = partition.from === open.partitions[0]?.from ? 0n : partition.from
-      const bounded = { reader: this.#readerOf(open, partition), least, greatest: partition.lastId }
-      await countIntervals(search, bounded, { edges, counts })
+      for (const reader of this.#readersOf(open, partition)) {
+        await countIntervals(search, { reader, least, greatest: partition.lastId }, { edges, counts })
+      }
     }
     return counts
   }
@@ -112,16 +124,13 @@ class EmbeddedSearchIndex implements SearchIndex {
   async hasCutPosts(ids: IdRange): Promise<boolean> {
     const open = this.#open
     const range = { ...ids, direction: "newer", limit: 1 } as const
-    for (const { from } of partitionsWithin(open.partitions, range)) {
+    for (const partition of partitionsWithin(open.partitions, range)) {
       // Nearly all partitions have none: then a search needs no statement to know it.
-      if (this.#withoutCut.has(from)) continue
-      const find = ({ tables }: OpenFile): boolean => {
-        const hasAny =
-          tables.find(from, cutExpression, { ...range, above: idEnds.below, upTo: idEnds.above }).length > 0
-        if (!hasAny) this.#withoutCut.add(from)
-        return hasAny && tables.find(from, cutExpression, range).length > 0
-      }
-      if (await this.#reading(open, from, find, false)) return true
+      if (this.#withoutCut.has(partition.from)) continue
+      const hasAny = async (among: SearchRange): Promise<boolean> =>
+        (await this.#findIn(open, partition, cutSearch, among)).length > 0
+      if (!(await hasAny({ ...range, above: idEnds.below, upTo: idEnds.above }))) this.#withoutCut.add(partition.from)
+      else if (await hasAny(range)) return true
     }
     return false
   }
@@ -132,8 +141,7 @@ class EmbeddedSearchIndex implements SearchIndex {
       for (const [from, ids] of groupByPartition(open.partitions, [...byId.keys()])) {
         for (const id of ids) {
           const post = byId.get(id)
-          if (post === undefined || !open.tables.remove(from, BigInt(id))) continue
-          open.tables.add(from, BigInt(id), tokensOf(post.terms))
+          if (post === undefined || !open.tables.replace(from, BigInt(id), tokensOf(post.terms))) continue
           if (isCut(post)) this.#withoutCut.delete(from)
           this.#changed.add(from)
         }
@@ -146,16 +154,33 @@ class EmbeddedSearchIndex implements SearchIndex {
       // Before the merge: a partition in which posts are removed meanwhile is merged once more.
       this.#changed.delete(from)
       try {
-        let isFirst = true
-        // Each step merges some pages, until there are no more entries of removed posts to leave out.
-        while (await this.#reading(this.#open, from, ({ tables }) => tables.merge(from, { isFirst }), false))
-          isFirst = false
+        for (const table of this.#open.tables.postTables(from)) {
+          let isFirst = true
+          // Each step merges some pages, until there are no more entries of removed posts to leave out.
+          while (await this.#reading(this.#open, from, () => table.merge({ isFirst }), false)) isFirst = false
+        }
       } catch (error) {
         this.#changed.add(from)
         throw error
       }
     }
     this.#whole(({ db }) => db.exec("PRAGMA wal_checkpoint(TRUNCATE)"))
+  }
+
+  async compact(): Promise<boolean> {
+    const [from] = this.#complete
+    if (from === undefined) return false
+    const open = this.#open
+    const isFirst = !this.#isCompacting
+    // FTS5 adds lists of tokens, and merges some of them. One list has each token once, and a search reads it once.
+    const merge = (): boolean =>
+      open.tables
+        .postTables(from)
+        .map((table) => table.merge({ isFirst }))
+        .includes(true)
+    this.#isCompacting = await this.#reading(open, from, merge, false)
+    if (!this.#isCompacting) this.#complete.delete(from)
+    return this.#complete.size > 0
   }
 
   async remove(ids: readonly PostId[]): Promise<void> {
@@ -178,7 +203,7 @@ class EmbeddedSearchIndex implements SearchIndex {
     for (const { from } of partitionsWithin(open.partitions, { above: -1n, upTo: id - 1n, direction: "newer" })) {
       let old: readonly PostId[]
       do {
-        old = await this.#reading(open, from, ({ tables }) => tables.idsBelow(from, id, removedAtOnceMax), [])
+        old = await this.#reading(open, from, ({ tables }) => tables.idsUpTo(from, id - 1n, removedAtOnceMax), [])
         await this.remove(old)
       } while (old.length > 0)
     }
@@ -190,6 +215,11 @@ class EmbeddedSearchIndex implements SearchIndex {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#openFile?.db.close()
+  }
+
+  /** Posts are mostly added to the newest partition. */
+  #noteComplete({ partitions }: OpenFile): void {
+    for (const { from } of partitions.slice(0, -1)) this.#complete.add(from)
   }
 
   get #open(): OpenFile {
@@ -204,12 +234,27 @@ class EmbeddedSearchIndex implements SearchIndex {
     })
   }
 
-  #readerOf(open: OpenFile, { from }: SearchPartition): PartitionReader {
-    return {
-      find: (expression, range) => this.#reading(open, from, ({ tables }) => tables.find(from, expression, range), []),
+  /** Ids of posts of a partition, out of all its tables. */
+  async #findIn(
+    open: OpenFile,
+    partition: EmbeddedPartition,
+    search: PartitionSearch,
+    range: SearchRange,
+  ): Promise<readonly PostId[]> {
+    const lists: (readonly PostId[])[] = []
+    for (const reader of this.#readersOf(open, partition)) lists.push(await search.find(reader, range))
+    const [ids = [], late = []] = lists
+    return late.length === 0 ? ids : inOrder([...ids, ...late], range.direction).slice(0, range.limit)
+  }
+
+  #readersOf(open: OpenFile, { from, late }: EmbeddedPartition): readonly PartitionReader[] {
+    const [numbered, lateOnes] = open.tables.postTables(from)
+    const tables = late === 0 ? [numbered] : [numbered, lateOnes]
+    return tables.map((table) => ({
+      find: (expression, range) => this.#reading(open, from, () => table.find(expression, range), []),
       tally: (expression, range, steps) =>
-        this.#reading(open, from, ({ tables }) => tables.tally(from, expression, range, steps), { steps: [] }),
-    }
+        this.#reading(open, from, () => table.tally(expression, range, steps), { steps: [] }),
+    }))
   }
 
   /**
@@ -256,32 +301,41 @@ function isCut({ terms }: IndexedPost): boolean {
 
 function addTo({ tables, setPartition, partitions }: OpenFile, { from, isNew, posts }: PlacedPosts<IndexedPost>): void {
   if (isNew) tables.create(from)
-  let { posts: count, lastId } = partitions.find((one) => one.from === from) ?? { posts: 0, lastId: idEnds.below }
-  for (const { id, terms } of posts) {
-    const number = BigInt(id)
+  const { posts: count, lastId, late } = partitions.find((one) => one.from === from) ?? emptyPartition
+  const numbered = posts.map(({ id, terms }) => ({ id: BigInt(id), terms }))
+  const added = numbered
     // Most posts come in the order of their ids.
-    if (number <= lastId && tables.has(from, number)) continue
-    tables.add(from, number, tokensOf(terms))
-    count += 1
-    if (number > lastId) lastId = number
-  }
-  setPartition.run(from, count, lastId)
+    .filter(({ id }, at) => id !== numbered[at - 1]?.id && (id > lastId || !tables.has(from, id)))
+    .map(({ id, terms }) => ({ id, tokens: tokensOf(terms) }))
+  const lateAdded = tables.add(from, added)
+  const greatest = numbered.at(-1)?.id ?? lastId
+  setPartition.run(from, count + added.length, greatest > lastId ? greatest : lastId, late + lateAdded)
 }
+
+const emptyPartition = { posts: 0, late: 0, lastId: idEnds.below }
 
 function tokensOf(terms: readonly string[]): readonly Token[] {
   return [everyPost, ...terms.map(tokenOf)]
 }
 
 function removeFrom({ tables, setPartition, partitions }: OpenFile, from: bigint, ids: readonly PostId[]): void {
-  const { posts = 0, lastId = idEnds.below } = partitions.find((one) => one.from === from) ?? {}
-  const removed = ids.filter((id) => tables.remove(from, BigInt(id))).length
-  if (removed > 0) setPartition.run(from, Math.max(0, posts - removed), lastId)
+  const { posts, lastId, late } = partitions.find((one) => one.from === from) ?? emptyPartition
+  const places = ids.map((id) => tables.remove(from, BigInt(id))).filter((place) => place !== undefined)
+  const ofLate = places.filter((place) => place === "late").length
+  if (places.length > 0) setPartition.run(from, Math.max(0, posts - places.length), lastId, Math.max(0, late - ofLate))
+}
+
+/** Ids of a partition in the order of a search. */
+function inOrder(ids: readonly PostId[], direction: SearchRange["direction"]): readonly PostId[] {
+  const sign = direction === "newer" ? 1 : -1
+  return ids.toSorted((a, b) => (BigInt(a) < BigInt(b) ? -sign : sign))
 }
 
 /** The fault of an error. FTS5 says nothing else of a table that it cannot make sense of. */
 function faultOf(error: unknown): unknown {
   const fault = storeFault(error)
-  const isUnusable = fault instanceof Error && /^vtable constructor failed|^no such table: posts_/.test(fault.message)
+  const isUnusable =
+    fault instanceof Error && /^vtable constructor failed|^no such table: (posts|numbers|late)_/.test(fault.message)
   return isUnusable ? new StoreDamaged(fault.message, { cause: fault }) : fault
 }
 
@@ -291,18 +345,21 @@ function openFile(file: string, termsVersion: number): OpenFile {
     tables: new PartitionTables(db),
     position: prepare<{ position: ArrivalPosition | null }>(db, "SELECT position FROM search_index"),
     setPosition: prepare<never>(db, "UPDATE search_index SET position = ?"),
-    setPartition: prepare<never>(db, "INSERT OR REPLACE INTO partitions (from_id, posts, last_id) VALUES (?, ?, ?)"),
+    setPartition: prepare<never>(
+      db,
+      "INSERT OR REPLACE INTO partitions (from_id, posts, last_id, late) VALUES (?, ?, ?, ?)",
+    ),
     forgetPartition: prepare<never>(db, "DELETE FROM partitions WHERE from_id = ?"),
     partitions: readPartitions(db),
   }))
 }
 
-function readPartitions(db: DatabaseSync): readonly SearchPartition[] {
-  return prepare<{ from: string; posts: number; lastId: string }>(
+function readPartitions(db: DatabaseSync): readonly EmbeddedPartition[] {
+  return prepare<{ from: string; posts: number; lastId: string; late: number }>(
     db,
-    `SELECT CAST (from_id AS TEXT) AS "from", posts, CAST (last_id AS TEXT) AS lastId FROM partitions
+    `SELECT CAST (from_id AS TEXT) AS "from", posts, CAST (last_id AS TEXT) AS lastId, late FROM partitions
      ORDER BY partitions.from_id`,
   )
     .all()
-    .map(({ from, posts, lastId }) => ({ from: BigInt(from), posts, lastId: BigInt(lastId) }))
+    .map(({ from, posts, lastId, late }) => ({ from: BigInt(from), posts, lastId: BigInt(lastId), late }))
 }

@@ -1,22 +1,38 @@
-/** Statements on the partitions of an index: a table of FTS5 for each, with the tokens of posts and their ids as rowids. */
+/**
+ * The tables of the partitions of an index. A partition goes by the id with which it begins, and has
+ *
+ *     posts_<id>     posts with a number each
+ *     numbers_<id>   these numbers
+ *     late_<id>      posts that came when there was no number left between those of their neighbours, by id
+ */
 import type { DatabaseSync } from "node:sqlite"
 import { LRUCache } from "lru-cache"
 import type { PostId } from "../../../model/ids.ts"
-import type { SearchRange } from "../../search-index.ts"
-import { tokenSigns, type Token } from "../../search-terms.ts"
+import type { Token } from "../../search-terms.ts"
 import { prepare, type Statement } from "../connection/statements.ts"
-import type { IdRange, Steps, Tally } from "./partition-search.ts"
+import { createNumbers, PostNumbers, type Prepare } from "./post-numbers.ts"
+import { createPostTable, PostTable } from "./post-table.ts"
 
 /** Most statements that are kept prepared. Ours: those of some hundred partitions. */
 const statementsMax = 500
 
-/** Most posts that one statement counts. Ours: some milliseconds. */
-const talliedMax = 10_000
+/** A post with its tokens. */
+export interface TokenizedPost {
+  readonly id: bigint
+  readonly tokens: readonly Token[]
+}
 
-/** Pages that are merged at a time. Ours: some milliseconds. */
-const mergedPages = 64
+/** In which of its tables a partition has a post. */
+export type PostPlace = "numbered" | "late"
 
-/** The tables of one connection. A partition goes by the id with which it begins. */
+/** The tables of one partition. */
+interface Tables {
+  readonly numbers: PostNumbers
+  readonly numbered: PostTable
+  readonly late: PostTable
+}
+
+/** The tables of one connection. */
 export class PartitionTables {
   readonly #db: DatabaseSync
   readonly #statements = new LRUCache<string, Statement<unknown>>({ max: statementsMax })
@@ -25,72 +41,73 @@ export class PartitionTables {
     this.#db = db
   }
 
-  /** Contentless, and `detail=none`: it has which posts have a token, not where. Deletions are by rowid alone. */
   create(from: bigint): void {
-    this.#db.exec(
-      `CREATE VIRTUAL TABLE ${nameOf(from)} USING fts5(tokens, content='', contentless_delete=1, detail=none,
-         tokenize="ascii tokenchars '${tokenSigns}'")`,
-    )
+    createPostTable(this.#db, `posts_${from}`)
+    createNumbers(this.#db, `numbers_${from}`)
+    createPostTable(this.#db, `late_${from}`)
   }
 
   drop(from: bigint): void {
-    this.#db.exec(`DROP TABLE ${nameOf(from)}`)
+    for (const table of ["posts", "numbers", "late"]) this.#db.exec(`DROP TABLE ${table}_${from}`)
   }
 
   has(from: bigint, id: bigint): boolean {
-    return this.#prepared(`SELECT 1 FROM ${nameOf(from)}_docsize WHERE id = ?`).get(id) !== undefined
+    const { numbers, late } = this.#of(from)
+    return numbers.numberOf(id) !== undefined || late.has(id)
   }
 
-  add(from: bigint, id: bigint, tokens: readonly Token[]): void {
-    this.#prepared(`INSERT INTO ${nameOf(from)} (rowid, tokens) VALUES (?, ?)`).run(id, tokens.join(" "))
+  /** Adds posts that are not there, in the order of their ids. Returns how many of them came late. */
+  add(from: bigint, posts: readonly TokenizedPost[]): number {
+    const { numbers, numbered, late } = this.#of(from)
+    const assigned = numbers.assign(posts.map(({ id }) => id))
+    for (const [at, { id, tokens }] of posts.entries()) {
+      const number = assigned[at]
+      if (number === undefined) late.add(id, tokens)
+      else numbered.add(number, tokens)
+    }
+    return assigned.filter((number) => number === undefined).length
   }
 
-  /** Whether the post was there. */
-  remove(from: bigint, id: bigint): boolean {
-    return this.#prepared(`DELETE FROM ${nameOf(from)} WHERE rowid = ?`).run(id) > 0
+  /** Removes a post. Returns where it was; `undefined` when it was not there. */
+  remove(from: bigint, id: bigint): PostPlace | undefined {
+    const { numbers, numbered, late } = this.#of(from)
+    const number = numbers.numberOf(id)
+    if (number === undefined) return late.remove(id) ? "late" : undefined
+    numbers.release(number)
+    numbered.remove(number)
+    return "numbered"
   }
 
-  /**
-   * Merges some pages of a partition, so that what was removed from it is no longer there. Returns false when nothing was left
-   * to merge. Source: sqlite.org, "The 'merge' Command".
-   */
-  merge(from: bigint, { isFirst }: { readonly isFirst: boolean }): boolean {
-    const table = nameOf(from)
-    const changes = this.#prepared<{ count: number }>("SELECT total_changes() AS count")
-    const before = changes.get()?.count ?? 0
-    const pages = isFirst ? -mergedPages : mergedPages
-    this.#prepared(`INSERT INTO ${table} (${table}, rank) VALUES ('merge', ?)`).run(pages)
-    return (changes.get()?.count ?? 0) - before >= 2
+  /** Gives a post other tokens. Returns false when it is not there. */
+  replace(from: bigint, id: bigint, tokens: readonly Token[]): boolean {
+    const { numbers, numbered, late } = this.#of(from)
+    const number = numbers.numberOf(id)
+    const [table, rowid] = number === undefined ? [late, id] : [numbered, number]
+    const isThere = table.remove(rowid)
+    if (isThere) table.add(rowid, tokens)
+    return isThere
   }
 
-  /** The first ids of a partition below another one, at most `limit`. */
-  idsBelow(from: bigint, below: bigint, limit: number): readonly PostId[] {
-    const sql = `SELECT CAST (id AS TEXT) AS id FROM ${nameOf(from)}_docsize WHERE id < ? ORDER BY id LIMIT ?`
-    return this.#prepared<{ id: PostId }>(sql).all(below, limit).map(idOf)
+  /** Some ids of a partition up to this one, at most `limit` of each table. */
+  idsUpTo(from: bigint, id: bigint, limit: number): readonly PostId[] {
+    const { numbers, late } = this.#of(from)
+    return [...numbers.idsUpTo(id, limit), ...late.rowidsUpTo(id, limit)]
   }
 
-  find(from: bigint, expression: string, { above, upTo, direction, limit }: SearchRange): readonly PostId[] {
-    const table = nameOf(from)
-    const order = direction === "older" ? "DESC" : "ASC"
-    const sql = `SELECT CAST (rowid AS TEXT) AS id FROM ${table}
-      WHERE ${table} MATCH ? AND rowid > ? AND rowid <= ? ORDER BY rowid ${order} LIMIT ?`
-    return this.#prepared<{ id: PostId }>(sql).all(expression, above, upTo, limit).map(idOf)
+  /** The tables with posts; each post is in one of them. */
+  postTables(from: bigint): readonly [numbered: PostTable, late: PostTable] {
+    const { numbered, late } = this.#of(from)
+    return [numbered, late]
   }
 
-  /** Counts the first posts of a range, at most `talliedMax`. */
-  tally(from: bigint, expression: string, { above, upTo }: IdRange, steps: Steps): Tally {
-    const table = nameOf(from)
-    const found = `FROM ${table} WHERE ${table} MATCH ?1 AND rowid > ?2 AND rowid <= ?3 ORDER BY rowid LIMIT ?4`
-    // Without a bound the rows of a day would be sorted in memory. The inner rows come in the order of their ids.
-    const counted = this.#prepared<{ step: number; count: number }>(
-      `SELECT step, count(*) AS count FROM (SELECT (rowid - ?5) / ?6 AS step ${found}) GROUP BY step`,
-    ).all(expression, above, upTo, talliedMax, steps.from, steps.length)
-    const tallied = counted.reduce((sum, { count }) => sum + count, 0)
-    if (tallied < talliedMax) return { steps: counted }
-    // Asked on its own: the greatest id of each step would take half of the time of the counts.
-    const last = this.#prepared<{ id: string }>(`SELECT CAST (rowid AS TEXT) AS id ${found} OFFSET ?5`)
-    const [row] = last.all(expression, above, upTo, 1, talliedMax - 1)
-    return { steps: counted, ...(row !== undefined && { stoppedAt: BigInt(row.id) }) }
+  #of(from: bigint): Tables {
+    const prepared: Prepare = (sql) => this.#prepared(sql)
+    const numbers = new PostNumbers(`numbers_${from}`, prepared)
+    return {
+      numbers,
+      numbered: new PostTable(`posts_${from}`, prepared, numbers),
+      late: new PostTable(`late_${from}`, prepared),
+    }
   }
 
   #prepared<Row>(sql: string): Statement<Row> {
@@ -101,12 +118,4 @@ export class PartitionTables {
     }
     return statement as Statement<Row>
   }
-}
-
-function nameOf(from: bigint): string {
-  return `posts_${from}`
-}
-
-function idOf({ id }: { readonly id: PostId }): PostId {
-  return id
 }

@@ -3,7 +3,7 @@
  *
  *     search_index   one row: version of the terms, position
  *     partitions     where each partition begins, and how many posts it has
- *     posts_<id>     FTS5, one for each partition, with the ids of posts as rowids
+ *     posts_<id> and two more of each partition (partition-tables.ts)
  *
  * It can be filled again from the store at any time, so nothing in it is worth repairing: a file that is damaged, that
  * another program made or that has terms of another version is removed, and an empty one takes its place.
@@ -26,14 +26,15 @@ export const searchName = "search.db"
 const searchMark = 0x53_4c_53_49
 
 /** Version of the tables. A file of another version is removed. */
-const layoutVersion = 1
+const layoutVersion = 2
 
 /** Most bytes of the file that the connection keeps in memory. Ours. */
 const cacheBytes = 16_777_216
 
 const layout = `
   CREATE TABLE search_index (terms_version INTEGER NOT NULL, position TEXT);
-  CREATE TABLE partitions (from_id INTEGER PRIMARY KEY, posts INTEGER NOT NULL, last_id INTEGER NOT NULL);
+  CREATE TABLE partitions (from_id INTEGER PRIMARY KEY, posts INTEGER NOT NULL, last_id INTEGER NOT NULL,
+    late INTEGER NOT NULL);
   PRAGMA user_version = ${layoutVersion};
   PRAGMA application_id = ${searchMark};`
 
