@@ -26,7 +26,7 @@ export interface Steps {
 /** The numbers of posts by step. */
 export interface Tally {
   readonly steps: readonly { readonly step: number; readonly count: number }[]
-  /** The last post that was counted, when there may be more. */
+  /** The id up to which posts were counted, when there may be more. */
   readonly stoppedAt?: bigint
 }
 
