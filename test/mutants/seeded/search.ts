@@ -3,6 +3,9 @@ import type { Mutant } from "../mutant.ts"
 import { mutant, server } from "./one-change.ts"
 
 const includingTest = `${server}/search/find-including.test.ts`
+const embedded = `${server}/store/embedded/search`
+const indexTest = `${embedded}/embedded-search-index.test.ts`
+const numbersTest = `${embedded}/post-numbers.test.ts`
 const findTest = `${server}/search/find-posts.test.ts`
 
 export const search: readonly Mutant[] = [
@@ -29,10 +32,66 @@ export const search: readonly Mutant[] = [
   ),
   mutant(
     "a partition to which a post of too many terms comes is still taken for one without",
-    `${server}/store/embedded/search/embedded-search-index.ts#EmbeddedSearchIndex.add`,
+    `${embedded}/embedded-search-index.ts#EmbeddedSearchIndex.add`,
     "if (placed.posts.some(isCut)) this.#withoutCut.delete(placed.from)",
     "",
-    `${server}/store/embedded/search/embedded-search-index.test.ts`,
+    indexTest,
+  ),
+  mutant(
+    "the last numbers before a neighbour are given twice",
+    `${embedded}/post-numbers.ts#numbersBetween`,
+    "Math.max(1, (above - least) / (count + 1))",
+    "(above - least) / (count + 1)",
+    numbersTest,
+  ),
+  mutant(
+    "a late post takes the number of its neighbour",
+    `${embedded}/post-numbers.ts#numbersBetween`,
+    "number < above ? number",
+    "number <= above ? number",
+    numbersTest,
+  ),
+  mutant(
+    "the post that is looked for is passed by",
+    `${embedded}/post-numbers.ts#PostNumbers.#last`,
+    "row.id <= id",
+    "row.id < id",
+    numbersTest,
+  ),
+  mutant(
+    "late posts are not counted, and so not read",
+    `${embedded}/embedded-search-index.ts#addTo`,
+    "late + lateAdded",
+    "late",
+    indexTest,
+  ),
+  mutant(
+    "late posts stand behind the others",
+    `${embedded}/embedded-search-index.ts#EmbeddedSearchIndex.#findIn`,
+    "inOrder([...ids, ...late], range.direction)",
+    "[...ids, ...late]",
+    indexTest,
+  ),
+  mutant(
+    "a number without an id is passed over",
+    `${embedded}/post-table.ts#PostTable.constructor`,
+    "LEFT JOIN",
+    "JOIN",
+    indexTest,
+  ),
+  mutant(
+    "the rest of the last step is not counted",
+    `${embedded}/post-table.ts#PostTable.tally`,
+    "steps.from + BigInt(last) * steps.length - 1n",
+    "steps.from + BigInt(last + 1) * steps.length - 1n",
+    indexTest,
+  ),
+  mutant(
+    "a compaction that was interrupted is forgotten at the next start",
+    `${embedded}/embedded-search-index.ts#EmbeddedSearchIndex.constructor`,
+    "this.#noteComplete(this.#openFile)",
+    "",
+    indexTest,
   ),
   mutant(
     "an index that was emptied is believed",

@@ -316,7 +316,10 @@ function tokenOfNumber(number: number): string {
 }
 
 describe("a partition to which no posts are added any more", () => {
-  const termsOf = (number: number) => ["t:a", ...[3, 7, 11, 13].map((term) => `t:${(number * term) % 997}word${term}`)]
+  const termsOf = (number: number) => [
+    "t:a",
+    ...Array.from({ length: 60 }, (_, term) => `t:${(number * (term + 2)) % 997}word${term + 2}`),
+  ]
   const postsOfDay = (day: number) =>
     Array.from({ length: 3_000 }, (_, number) => ({
       id: String(idOfDay(day) + BigInt(number)) as PostId,
@@ -367,6 +370,7 @@ describe("a partition to which no posts are added any more", () => {
       before = pages(file)
       // The process ends before all is done.
       expect(await index.compact()).toBe(true)
+      expect(Math.min(...segmentsOf(file))).toBeGreaterThan(1)
     }
     await using index = await openEmbeddedSearchIndex(file, settings)
     const beginning = { ...all, upTo: idOfDay(1) - 1n }
