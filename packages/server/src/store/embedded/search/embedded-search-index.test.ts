@@ -209,6 +209,16 @@ describe("the file of the index", () => {
       },
     ],
     [
+      "an index of an earlier version",
+      () => {
+        const db = new DatabaseSync(file)
+        db.exec(`CREATE TABLE search_index (terms_version, position); INSERT INTO search_index VALUES (1, '7');
+          CREATE TABLE partitions (from_id INTEGER PRIMARY KEY, posts, last_id);
+          PRAGMA user_version = 1; PRAGMA application_id = 0x534c5349`)
+        db.close()
+      },
+    ],
+    [
       "a log without its database",
       () => {
         writeFileSync(`${file}-wal`, "log")

@@ -63,7 +63,7 @@ export class PartitionTables {
     for (const [at, { id, tokens }] of posts.entries()) {
       const number = assigned[at]
       if (number === undefined) late.add(id, tokens)
-      else numbered.add(number, tokens)
+      else numbered.add(BigInt(number), tokens)
     }
     return assigned.filter((number) => number === undefined).length
   }
@@ -74,7 +74,7 @@ export class PartitionTables {
     const number = numbers.numberOf(id)
     if (number === undefined) return late.remove(id) ? "late" : undefined
     numbers.release(number)
-    numbered.remove(number)
+    numbered.remove(BigInt(number))
     return "numbered"
   }
 
@@ -82,7 +82,7 @@ export class PartitionTables {
   replace(from: bigint, id: bigint, tokens: readonly Token[]): boolean {
     const { numbers, numbered, late } = this.#of(from)
     const number = numbers.numberOf(id)
-    const [table, rowid] = number === undefined ? [late, id] : [numbered, number]
+    const [table, rowid] = number === undefined ? [late, id] : [numbered, BigInt(number)]
     const isThere = table.remove(rowid)
     if (isThere) table.add(rowid, tokens)
     return isThere

@@ -51,16 +51,16 @@ export class PostTable {
           }
   }
 
-  has(rowid: bigint | number): boolean {
+  has(rowid: bigint): boolean {
     return this.#prepared(`SELECT 1 FROM ${this.#name}_docsize WHERE id = ?`).get(rowid) !== undefined
   }
 
-  add(rowid: bigint | number, tokens: readonly Token[]): void {
+  add(rowid: bigint, tokens: readonly Token[]): void {
     this.#prepared(`INSERT INTO ${this.#name} (rowid, tokens) VALUES (?, ?)`).run(rowid, tokens.join(" "))
   }
 
   /** Whether there was such a post. */
-  remove(rowid: bigint | number): boolean {
+  remove(rowid: bigint): boolean {
     return this.#prepared(`DELETE FROM ${this.#name} WHERE rowid = ?`).run(rowid) > 0
   }
 
