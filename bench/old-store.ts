@@ -8,11 +8,13 @@ import type { SearchedPosts } from "./searched-posts.ts"
 const postsPerBatch = 500
 
 /** The version after the one whose steps `undo` undoes. */
-const undoneVersion = 21
+const undoneVersion = 22
 
-/** Undoes the steps from version 12 to 21 (`connection/migrations.ts`). */
+/** Undoes the steps from version 12 to 22 (`connection/migrations.ts`). */
 const undo = `
   BEGIN;
+  ALTER TABLE tokens DROP COLUMN name; ALTER TABLE tokens DROP COLUMN last_used_at_ms;
+  ALTER TABLE webhooks DROP COLUMN name; ALTER TABLE webhooks DROP COLUMN description;
   DROP TABLE sources; DROP TABLE source_gaps; DROP TABLE source_dead_letters; DROP TABLE assigned_names;
   DROP TABLE connection_history;
   DROP TABLE usage_days; DROP TABLE usage_posts;
