@@ -100,9 +100,10 @@ test("the examples of the client work as written", async () => {
   expect(await printed('client.pages("deadLetters"')).toBe("0\n5\n")
   expect(await printed("client.rules.sync(")).toBe("2 0 0\n")
   expect(await printed("withRetries(")).toMatch(/^400 Invalid Request: .*max_results.* \[\]\n1\n$/)
-  expect(await firstLine(await start(exampleWith("client.stream({"), env))).toMatch(
-    /^A cat at the gate \[ \{ id: .*tag: 'pets'/,
-  )
+  const streamed = await start(exampleWith("client.stream({"), env)
+  expect(await firstLine(streamed)).toMatch(/^A cat at the gate \[ \{ id: .*tag: 'pets'/)
+  streamed.kill("SIGKILL")
+  await once(streamed, "exit")
   const position = join(directory, "position.txt")
   await writeFile(position, new Date(Date.now() - 180_000).toISOString())
   const continued = await start(exampleWith("completeUntil"), { ...env, POSITION: position })
