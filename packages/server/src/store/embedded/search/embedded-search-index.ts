@@ -154,11 +154,9 @@ class EmbeddedSearchIndex implements SearchIndex {
       // Before the merge: a partition in which posts are removed meanwhile is merged once more.
       this.#changed.delete(from)
       try {
-        for (const table of this.#open.tables.postTables(from)) {
-          let isFirst = true
-          // Each step merges some pages, until there are no more entries of removed posts to leave out.
-          while (await this.#reading(this.#open, from, () => table.merge({ isFirst }), false)) isFirst = false
-        }
+        let isFirst = true
+        // Until there are no more entries of removed posts to leave out.
+        while (await this.#mergeSome(from, isFirst)) isFirst = false
       } catch (error) {
         this.#changed.add(from)
         throw error
@@ -170,15 +168,8 @@ class EmbeddedSearchIndex implements SearchIndex {
   async compact(): Promise<boolean> {
     const [from] = this.#complete
     if (from === undefined) return false
-    const open = this.#open
-    const isFirst = !this.#isCompacting
     // FTS5 adds lists of tokens, and merges some of them. One list has each token once, and a search reads it once.
-    const merge = (): boolean =>
-      open.tables
-        .postTables(from)
-        .map((table) => table.merge({ isFirst }))
-        .includes(true)
-    this.#isCompacting = await this.#reading(open, from, merge, false)
+    this.#isCompacting = await this.#mergeSome(from, !this.#isCompacting)
     if (!this.#isCompacting) this.#complete.delete(from)
     return this.#complete.size > 0
   }
@@ -215,6 +206,16 @@ class EmbeddedSearchIndex implements SearchIndex {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#openFile?.db.close()
+  }
+
+  /** Merges some pages of a partition, in a turn of its own. Returns whether there may be more to merge. */
+  #mergeSome(from: bigint, isFirst: boolean): Promise<boolean> {
+    const merge = ({ tables }: OpenFile): boolean =>
+      tables
+        .postTables(from)
+        .map((table) => table.merge({ isFirst }))
+        .includes(true)
+    return this.#reading(this.#open, from, merge, false)
   }
 
   /** Posts are mostly added to the newest partition. */
@@ -290,6 +291,8 @@ class EmbeddedSearchIndex implements SearchIndex {
     this.#openFile?.db.close()
     this.#openFile = undefined
     this.#withoutCut.clear()
+    this.#complete.clear()
+    this.#isCompacting = false
     removeSearchFile(this.#file)
     this.#openFile = openFile(this.#file, this.#termsVersion)
   }

@@ -21,34 +21,24 @@ export function createPostTable(db: DatabaseSync, name: string): void {
   )
 }
 
-/** How the posts of a table are read by id. */
-interface ReadById {
-  /** The posts of an expression with rowids above `?2` up to `?3`. */
-  readonly found: string
-  /** The column of their ids. */
-  readonly id: string
-}
-
 /** The table of this name. Without numbers, the rowids are ids. */
 export class PostTable {
   readonly #name: string
   readonly #prepared: Prepare
   readonly #numbers: PostNumbers | undefined
-  readonly #byId: ReadById
+  /** SQL of the posts that the expression `?1` finds, with rowids above `?2` up to `?3`; and of the id of one. */
+  readonly #found: string
+  readonly #id: string
 
   constructor(name: string, prepared: Prepare, numbers?: PostNumbers) {
     this.#name = name
     this.#prepared = prepared
     this.#numbers = numbers
     const matching = `${name} MATCH ?1 AND ${name}.rowid > ?2 AND ${name}.rowid <= ?3`
-    this.#byId =
-      numbers === undefined
-        ? { found: `FROM ${name} WHERE ${matching}`, id: `${name}.rowid` }
-        : {
-            // The left one comes first: a number without an id is damage, and must not go unnoticed.
-            found: `FROM ${name} LEFT JOIN ${numbers.table} ON number = ${name}.rowid WHERE ${matching}`,
-            id: `${numbers.table}.id`,
-          }
+    this.#id = numbers === undefined ? `${name}.rowid` : `${numbers.table}.id`
+    // A left join: a number without an id is damage, and must not go unnoticed.
+    const ids = numbers === undefined ? "" : `LEFT JOIN ${numbers.table} ON number = ${name}.rowid`
+    this.#found = `FROM ${name} ${ids} WHERE ${matching}`
   }
 
   has(rowid: bigint): boolean {
@@ -88,10 +78,9 @@ export class PostTable {
   find(expression: string, { above, upTo, direction, limit }: SearchRange): readonly PostId[] {
     const rows = this.#rows({ above, upTo })
     if (rows === undefined) return []
-    const { found, id } = this.#byId
     const order = direction === "older" ? "DESC" : "ASC"
     return this.#prepared<{ id: PostId | null }>(
-      `SELECT CAST (${id} AS TEXT) AS id ${found} ORDER BY ${this.#name}.rowid ${order} LIMIT ?4`,
+      `SELECT CAST (${this.#id} AS TEXT) AS id ${this.#found} ORDER BY ${this.#name}.rowid ${order} LIMIT ?4`,
     )
       .all(expression, rows.above, rows.upTo, limit)
       .map((row) => present(row.id))
@@ -101,11 +90,10 @@ export class PostTable {
   tally(expression: string, { above, upTo }: IdRange, steps: Steps): Tally {
     const rows = this.#rows({ above, upTo })
     if (rows === undefined) return { steps: [] }
-    const { found, id } = this.#byId
-    const first = `${found} ORDER BY ${this.#name}.rowid LIMIT ?4`
+    const first = `${this.#found} ORDER BY ${this.#name}.rowid LIMIT ?4`
     // Without a bound the rows of a day would be sorted in memory. The inner rows come in the order of their ids.
     const counted = this.#prepared<{ step: number | null; count: number }>(
-      `SELECT step, count(*) AS count FROM (SELECT (${id} - ?5) / ?6 AS step ${first}) GROUP BY step`,
+      `SELECT step, count(*) AS count FROM (SELECT (${this.#id} - ?5) / ?6 AS step ${first}) GROUP BY step`,
     ).all(expression, rows.above, rows.upTo, talliedMax, steps.from, steps.length)
     const all = counted.map(({ step, count }) => ({ step: present(step), count }))
     if (all.reduce((sum, { count }) => sum + count, 0) < talliedMax) return { steps: all }
@@ -113,7 +101,7 @@ export class PostTable {
     const whole = all.filter(({ step }) => step < last)
     // The last step may have more posts, and is counted by the next statement. To ask for the last post would take as long again.
     if (whole.length > 0) return { steps: whole, stoppedAt: steps.from + BigInt(last) * steps.length - 1n }
-    const lastPost = this.#prepared<{ id: string | null }>(`SELECT CAST (${id} AS TEXT) AS id ${first} OFFSET ?5`)
+    const lastPost = this.#prepared<{ id: string | null }>(`SELECT CAST (${this.#id} AS TEXT) AS id ${first} OFFSET ?5`)
     const [row] = lastPost.all(expression, rows.above, rows.upTo, 1, talliedMax - 1)
     return { steps: all, ...(row !== undefined && { stoppedAt: BigInt(present(row.id)) }) }
   }
