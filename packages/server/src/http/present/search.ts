@@ -5,10 +5,12 @@ import type { CountsPage } from "../../queries/search-counts.ts"
 
 /** Counts, under both of X's names. */
 export function presentCounts({ intervals, total, nextToken }: CountsPage): CountsBody {
+  // An interval begins where the one before it ends, and the text of a time takes longer than all else.
+  const edges = [instant(intervals[0]?.startMs ?? 0), ...intervals.map(({ endMs }) => instant(endMs))]
   return {
-    data: intervals.map(({ startMs, endMs, count }) => ({
-      end: instant(endMs),
-      start: instant(startMs),
+    data: intervals.map(({ count }, at) => ({
+      end: edges[at + 1] ?? "",
+      start: edges[at] ?? "",
       tweet_count: count,
       post_count: count,
     })),

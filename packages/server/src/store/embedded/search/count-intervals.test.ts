@@ -1,5 +1,5 @@
 import { expect, test } from "vitest"
-import { countIntervals } from "./count-intervals.ts"
+import { countIntervals, intervalsOf } from "./count-intervals.ts"
 import type { PartitionReader, PartitionSearch } from "./partition-search.ts"
 
 /** The counts of a partition with these ids, and how many passes they took. */
@@ -15,7 +15,7 @@ async function counted(ids: readonly bigint[], edges: readonly bigint[]) {
   }
   const counts = edges.slice(1).map(() => 0)
   const partition = { reader: {} as PartitionReader, least: ids[0] ?? 0n, greatest: ids.at(-1) ?? 0n }
-  await countIntervals(search, partition, { edges, counts })
+  await countIntervals(search, partition, intervalsOf(edges), counts)
   return { counts, passes }
 }
 

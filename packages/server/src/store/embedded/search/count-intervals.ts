@@ -16,21 +16,28 @@ export interface BoundedPartition {
 }
 
 /** Ids from `from` up to `to`, exclusive, and where their count belongs. */
-interface Interval {
+export interface Interval {
   readonly index: number
   readonly from: bigint
   readonly to: bigint
 }
 
-/** Adds the posts of a partition to the counts of the intervals `edges[i] <= id < edges[i + 1]`. */
+/** The intervals `edges[i] <= id < edges[i + 1]`, in their order, without empty ones. */
+export function intervalsOf(edges: readonly bigint[]): readonly Interval[] {
+  return edges
+    .slice(1)
+    .map((to, index): Interval => ({ index, from: edges[index] ?? to, to }))
+    .filter(({ from, to }) => from < to)
+}
+
+/** Adds the posts of a partition to the counts of intervals. */
 export async function countIntervals(
   search: PartitionSearch,
   { reader, least, greatest }: BoundedPartition,
-  { edges, counts }: { readonly edges: readonly bigint[]; readonly counts: number[] },
+  all: readonly Interval[],
+  counts: number[],
 ): Promise<void> {
-  const intervals = counts
-    .map((_, index): Interval => ({ index, from: edges[index] ?? 0n, to: edges[index + 1] ?? 0n }))
-    .filter(({ from, to }) => from < to && from <= greatest && to > least)
+  const intervals = all.filter(({ from, to }) => from <= greatest && to > least)
   const steps = stepsOf(intervals)
   const passes = steps === undefined ? intervals.map((one) => [one]) : [intervals]
   for (const pass of passes) {

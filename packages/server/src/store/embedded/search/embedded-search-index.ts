@@ -1,13 +1,14 @@
 /**
  * The search index of the embedded store: a file of its own, which one thread has open and both fills and searches.
  *
- * A search reads one partition after the other, and stops at its limit. Each of its statements has a turn of the event loop, so
- * that a search over years, or a query that takes long, holds up no other.
+ * A search reads one partition after the other, and stops at its limit. It gives way to others when its turn has ended, so that
+ * a search over years, or a query that takes long, holds up no other.
  */
 import { cutTerm, type IndexQuery } from "@sluice/rules"
 import type { DatabaseSync } from "node:sqlite"
-import { setImmediate as nextTurn } from "node:timers/promises"
 import type { PostId } from "../../../model/ids.ts"
+import { systemClock } from "../../../runtime/clock.ts"
+import { Turns, type Turn } from "../../../runtime/turns.ts"
 import type { ArrivalPosition } from "../../port/arrival-store.ts"
 import type { IndexedPost, SearchIndex, SearchIndexSettings, SearchRange } from "../../search-index.ts"
 import {
@@ -23,7 +24,7 @@ import { everyPost, tokenOf, type Token } from "../../search-terms.ts"
 import { StoreDamaged, StoreUnavailable } from "../../store-faults.ts"
 import { prepare, type Statement } from "../connection/statements.ts"
 import { storeFault } from "../connection/sqlite-faults.ts"
-import { countIntervals } from "./count-intervals.ts"
+import { countIntervals, intervalsOf } from "./count-intervals.ts"
 import { searchFor, type IdRange, type PartitionReader, type PartitionSearch } from "./partition-search.ts"
 import { PartitionTables } from "./partition-tables.ts"
 import { inTransaction, openSearchFile, removeSearchFile } from "./search-file.ts"
@@ -58,7 +59,15 @@ interface OpenFile {
   partitions: readonly EmbeddedPartition[]
 }
 
+/** A read of the index that goes on in turns. */
+interface OngoingRead {
+  /** The file with which it began. */
+  readonly open: OpenFile
+  readonly turn: Turn
+}
+
 class EmbeddedSearchIndex implements SearchIndex {
+  readonly #turns = new Turns(systemClock)
   readonly #file: string
   readonly #termsVersion: number
   readonly #postsMin: number
@@ -98,37 +107,39 @@ class EmbeddedSearchIndex implements SearchIndex {
   }
 
   async find(query: IndexQuery, range: SearchRange): Promise<readonly PostId[]> {
-    const [search, open] = [searchFor(query), this.#open]
+    const [search, read] = [searchFor(query), await this.#begin()]
     const found: PostId[] = []
-    for (const partition of partitionsWithin(open.partitions, range)) {
+    for (const partition of partitionsWithin(read.open.partitions, range)) {
       const limit = range.limit - found.length
       if (limit === 0) break
-      found.push(...(await this.#findIn(open, partition, search, { ...range, limit })))
+      found.push(...(await this.#findIn(read, partition, search, { ...range, limit })))
     }
     return found
   }
 
   async count(query: IndexQuery, edges: readonly bigint[]): Promise<readonly number[]> {
-    const [search, open] = [searchFor(query), this.#open]
+    const [search, read] = [searchFor(query), await this.#begin()]
+    const { partitions } = read.open
     const counts = Array.from({ length: Math.max(0, edges.length - 1) }, () => 0)
+    const intervals = intervalsOf(edges)
     const range = { above: (edges[0] ?? 0n) - 1n, upTo: (edges.at(-1) ?? 0n) - 1n, direction: "newer" } as const
-    for (const partition of partitionsWithin(open.partitions, range)) {
-      const least = partition.from === open.partitions[0]?.from ? 0n : partition.from
-      for (const reader of this.#readersOf(open, partition)) {
-        await countIntervals(search, { reader, least, greatest: partition.lastId }, { edges, counts })
+    for (const partition of partitionsWithin(partitions, range)) {
+      const bounds = { least: leastIdOf(partition, partitions), greatest: partition.lastId }
+      for (const reader of this.#readersOf(read, partition)) {
+        await countIntervals(search, { reader, ...bounds }, intervals, counts)
       }
     }
     return counts
   }
 
   async hasCutPosts(ids: IdRange): Promise<boolean> {
-    const open = this.#open
+    const read = await this.#begin()
     const range = { ...ids, direction: "newer", limit: 1 } as const
-    for (const partition of partitionsWithin(open.partitions, range)) {
+    for (const partition of partitionsWithin(read.open.partitions, range)) {
       // Nearly all partitions have none: then a search needs no statement to know it.
       if (this.#withoutCut.has(partition.from)) continue
       const hasAny = async (among: SearchRange): Promise<boolean> =>
-        (await this.#findIn(open, partition, cutSearch, among)).length > 0
+        (await this.#findIn(read, partition, cutSearch, among)).length > 0
       if (!(await hasAny({ ...range, above: idEnds.below, upTo: idEnds.above }))) this.#withoutCut.add(partition.from)
       else if (await hasAny(range)) return true
     }
@@ -190,11 +201,12 @@ class EmbeddedSearchIndex implements SearchIndex {
         forgetPartition.run(from)
       }
     })
-    const open = this.#open
-    for (const { from } of partitionsWithin(open.partitions, { above: -1n, upTo: id - 1n, direction: "newer" })) {
+    const range = { above: idEnds.below, upTo: id - 1n, direction: "newer" } as const
+    for (const { from } of partitionsWithin(this.#open.partitions, range)) {
       let old: readonly PostId[]
       do {
-        old = await this.#reading(open, from, ({ tables }) => tables.idsUpTo(from, id - 1n, removedAtOnceMax), [])
+        const read = await this.#begin()
+        old = await this.#reading(read, from, ({ tables }) => tables.idsUpTo(from, id - 1n, removedAtOnceMax), [])
         await this.remove(old)
       } while (old.length > 0)
     }
@@ -209,18 +221,25 @@ class EmbeddedSearchIndex implements SearchIndex {
   }
 
   /** Merges some pages of a partition, in a turn of its own. Returns whether there may be more to merge. */
-  #mergeSome(from: bigint, isFirst: boolean): Promise<boolean> {
+  async #mergeSome(from: bigint, isFirst: boolean): Promise<boolean> {
     const merge = ({ tables }: OpenFile): boolean =>
       tables
         .postTables(from)
         .map((table) => table.merge({ isFirst }))
         .includes(true)
-    return this.#reading(this.#open, from, merge, false)
+    return this.#reading(await this.#begin(), from, merge, false)
   }
 
   /** Posts are mostly added to the newest partition. */
   #noteComplete({ partitions }: OpenFile): void {
     for (const { from } of partitions.slice(0, -1)) this.#complete.add(from)
+  }
+
+  /** Begins a read, in the first turn that is free. */
+  async #begin(): Promise<OngoingRead> {
+    const turn = this.#turns.open()
+    await turn.begin()
+    return { open: this.#open, turn }
   }
 
   get #open(): OpenFile {
@@ -237,41 +256,57 @@ class EmbeddedSearchIndex implements SearchIndex {
 
   /** Ids of posts of a partition, out of all its tables. */
   async #findIn(
-    open: OpenFile,
+    read: OngoingRead,
     partition: EmbeddedPartition,
     search: PartitionSearch,
     range: SearchRange,
   ): Promise<readonly PostId[]> {
     const lists: (readonly PostId[])[] = []
-    for (const reader of this.#readersOf(open, partition)) lists.push(await search.find(reader, range))
+    for (const reader of this.#readersOf(read, partition)) lists.push(await search.find(reader, range))
     const [ids = [], late = []] = lists
     return late.length === 0 ? ids : inOrder([...ids, ...late], range.direction).slice(0, range.limit)
   }
 
-  #readersOf(open: OpenFile, { from, late }: EmbeddedPartition): readonly PartitionReader[] {
-    const [numbered, lateOnes] = open.tables.postTables(from)
+  #readersOf(read: OngoingRead, { from, late }: EmbeddedPartition): readonly PartitionReader[] {
+    const [numbered, lateOnes] = read.open.tables.postTables(from)
     const tables = late === 0 ? [numbered] : [numbered, lateOnes]
     return tables.map((table) => ({
-      find: (expression, range) => this.#reading(open, from, () => table.find(expression, range), []),
+      find: (expression, range) =>
+        this.#reading(
+          read,
+          from,
+          ({ partitions }, partition) => {
+            return table.find(expression, { ...range, ...openEnds(range, partition, partitions) })
+          },
+          [],
+        ),
       tally: (expression, range, steps) =>
-        this.#reading(open, from, () => table.tally(expression, range, steps), { steps: [] }),
+        this.#reading(
+          read,
+          from,
+          ({ partitions }, partition) => {
+            return table.tally(expression, openEnds(range, partition, partitions), steps)
+          },
+          { steps: [] },
+        ),
     }))
   }
 
   /**
-   * The result of a read of a partition, in a turn of its own; `instead` when the partition is gone by then. Throws
-   * `StoreUnavailable` when the index is another one than that with which the call began.
+   * The result of a statement about a partition, in this turn of the read or the next; `instead` when the partition is gone by
+   * then. Throws `StoreUnavailable` when the index is another one than that with which the read began.
    */
   async #reading<Result>(
-    open: OpenFile,
+    { open, turn }: OngoingRead,
     from: bigint,
-    read: (open: OpenFile) => Result,
+    work: (open: OpenFile, partition: EmbeddedPartition) => Result,
     instead: Result,
   ): Promise<Result> {
-    await nextTurn()
+    await turn.spend()
     return this.#whole((now) => {
       if (now !== open) throw new StoreUnavailable("The search index was emptied meanwhile, and is filled again.")
-      return now.partitions.some((one) => one.from === from) ? read(now) : instead
+      const partition = now.partitions.find((one) => one.from === from)
+      return partition === undefined ? instead : work(now, partition)
     })
   }
 
@@ -295,6 +330,23 @@ class EmbeddedSearchIndex implements SearchIndex {
     this.#isCompacting = false
     removeSearchFile(this.#file)
     this.#openFile = openFile(this.#file, this.#termsVersion)
+  }
+}
+
+/** The least id that a partition may have. */
+function leastIdOf({ from }: SearchPartition, partitions: readonly SearchPartition[]): bigint {
+  return from === partitions[0]?.from ? 0n : from
+}
+
+/** The same ids of a partition, without the ends of the range that lie beyond it: an end costs a search for its number. */
+function openEnds(
+  { above, upTo }: IdRange,
+  partition: SearchPartition,
+  partitions: readonly SearchPartition[],
+): IdRange {
+  return {
+    above: above < leastIdOf(partition, partitions) ? idEnds.below : above,
+    upTo: upTo >= partition.lastId ? idEnds.above : upTo,
   }
 }
 

@@ -2,6 +2,7 @@
 import type { DatabaseSync } from "node:sqlite"
 import type { PostId } from "../../../model/ids.ts"
 import type { SearchRange } from "../../search-index.ts"
+import { idEnds } from "../../id-bounds.ts"
 import { tokenSigns, type Token } from "../../search-terms.ts"
 import { StoreDamaged } from "../../store-faults.ts"
 import type { IdRange, Steps, Tally } from "./partition-search.ts"
@@ -11,7 +12,14 @@ import type { PostNumbers, Prepare } from "./post-numbers.ts"
 const talliedMax = 10_000
 
 /** Pages that are merged at a time. Ours: some milliseconds. */
-const mergedPages = 64
+const mergedPages = 256
+
+/**
+ * Bytes of a page of a table. FTS5 finds the page of a post, and then reads it from its beginning: in pages of 1,000 bytes,
+ * instead of FTS5's own 4,050, a query that leaves out a frequent token took a fifth of the time, for 4 bytes more a post.
+ * Measured. Four of them fill a page of SQLite.
+ */
+const pageBytes = 1_000
 
 /** Makes a table: contentless, and `detail=none`, it has which posts have a token, not where. Deletions are by rowid alone. */
 export function createPostTable(db: DatabaseSync, name: string): void {
@@ -19,6 +27,7 @@ export function createPostTable(db: DatabaseSync, name: string): void {
     `CREATE VIRTUAL TABLE ${name} USING fts5(tokens, content='', contentless_delete=1, detail=none,
        tokenize="ascii tokenchars '${tokenSigns}'")`,
   )
+  db.exec(`INSERT INTO ${name} (${name}, rank) VALUES ('pgsz', ${pageBytes})`)
 }
 
 /** The table of this name. Without numbers, the rowids are ids. */
@@ -112,9 +121,9 @@ export class PostTable {
    */
   #rows({ above, upTo }: IdRange): IdRange | undefined {
     if (this.#numbers === undefined) return { above, upTo }
-    const last = this.#numbers.numberUpTo(upTo)
-    const before = this.#numbers.numberUpTo(above) ?? Number.MIN_SAFE_INTEGER
-    return last === undefined ? undefined : { above: BigInt(before), upTo: BigInt(last) }
+    const last = upTo === idEnds.above ? Number.MAX_SAFE_INTEGER : this.#numbers.numberUpTo(upTo)
+    const before = above === idEnds.below ? undefined : this.#numbers.numberUpTo(above)
+    return last === undefined ? undefined : { above: BigInt(before ?? Number.MIN_SAFE_INTEGER), upTo: BigInt(last) }
   }
 }
 
