@@ -66,6 +66,13 @@ export const search: readonly Mutant[] = [
     indexTest,
   ),
   mutant(
+    "a range is read to the end of its partition",
+    `${embedded}/embedded-search-index.ts#openEnds`,
+    "upTo >= partition.lastId",
+    "true",
+    indexTest,
+  ),
+  mutant(
     "late posts stand behind the others",
     `${embedded}/embedded-search-index.ts#EmbeddedSearchIndex.#findIn`,
     "inOrder([...ids, ...late], range.direction)",

@@ -105,10 +105,10 @@ test("while posts arrive without a pause, the files are cleared of deleted ones 
   expect(taken).toEqual({ steps: expect.closeTo(200, -1), erasures: 1, compactions: 0 })
 })
 
-test("a filler rests for two of its steps, and behind others for half of one", async () => {
+test("a filler rests for two of its steps, and behind others for a fifth of one", async () => {
   for (const [isBehindOthers, steps] of [
     [false, 200],
-    [true, 400],
+    [true, 500],
   ] as const) {
     const { clock, over } = aMinute()
     const { filler, taken } = fillerOf(100, { clock, isBehindOthers })

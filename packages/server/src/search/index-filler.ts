@@ -35,10 +35,11 @@ const forgetMs = 3_600_000
 
 /**
  * Rest after a step, as a multiple of its time, so that ingest at full speed keeps most of two cores. Ours: without a rest,
- * filling took half of ingest. The system lets a thread behind others work when these do not: with a rest of two steps its
- * index was 31 s behind 5,000 posts/s, with half a step 10 s, at the same rate of ingest (bench `indexing`).
+ * filling took half of ingest. The system lets a thread behind others work when these do not: with a rest of half a step its
+ * index was 1.6 to 2.6 s behind 5,000 posts/s, with a fifth 0.6 s, and ingest kept 0.83 instead of 0.90 of its rate (bench
+ * `indexing`).
  */
-const restPerStep = { behindOthers: 0.5, besideOthers: 2 }
+const restPerStep = { behindOthers: 0.2, besideOthers: 2 }
 
 /** Longest that a search waits for steps; one that has begun is finished. Ours: a step of large posts takes as long. */
 const catchUpMsMax = 50
