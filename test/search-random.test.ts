@@ -45,7 +45,7 @@ describe.skipIf(!hasSharedData)("random queries over recorded posts", () => {
 
   beforeAll(() => {
     const all = ["data/x/posts-full.ndjson.gz", "data/x/posts-from-v1.1.ndjson"].flatMap(sharedLines)
-    lines = part(all, 2).map(partlyForeign)
+    lines = part(all, 3).map(partlyForeign)
     const earlier = new EarlierPosts()
     const envelopes = new Map<string, RuleEnvelope>()
     for (const line of lines) {

@@ -17,6 +17,7 @@ import { StoreDamaged } from "../store-faults.ts"
 import { audited } from "./serving/audited.testing.ts"
 import { openEmbeddedStore } from "./serving/embedded-store.ts"
 import { pageBytes } from "./connection/log-checkpoints.ts"
+import { share } from "../../../../../test/support/extent.testing.ts"
 import { temporaryDirectory, type TemporaryDirectory } from "../../../../../test/support/temporary-directory.testing.ts"
 
 const app = "100" as AppId
@@ -547,9 +548,9 @@ test("wherever a bit flips, the store shows only stored data, and names the miss
         for (const suffix of ["-wal", "-shm"]) await rm(file + suffix, { force: true })
       }
     }),
-    { numRuns: 150 },
+    { numRuns: 160 * share(2) },
   )
-  expect(harmed).toBeGreaterThan(5)
+  expect(harmed).toBeGreaterThan(6 * share(2))
 })
 
 /** Whether everything is shown. Fails when something is shown that was not stored. */
