@@ -9,6 +9,7 @@ import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import { nodeHandler, receiver as receiverOf } from "@sluice/client/receiver"
 import { describe, expect, test } from "vitest"
+import { share } from "../../../../test/support/extent.testing.ts"
 import { temporaryDirectory } from "../../../../test/support/temporary-directory.testing.ts"
 import { startSluice } from "./index.ts"
 
@@ -188,7 +189,7 @@ describe("what is wrong is said", () => {
 })
 
 test(
-  "fifty servers one after another, and ten at once, leave neither a handle nor a file",
+  "servers one after another, and ten at once, leave neither a handle nor a file",
   { timeout: 120_000 },
   async () => {
     const module = fileURLToPath(new URL("index.ts", import.meta.url))
@@ -203,12 +204,12 @@ test(
       await sluice.close()
     }
     await startSluice({ settings: { SLUICE_SEARCH: "maybe" } }).catch(() => console.log("refused"))
-    for (let i = 0; i < 40; i++) await use()
+    for (let i = 0; i < ${40 * share(4)}; i++) await use()
     await Promise.all(Array.from({ length: 10 }, use))
     console.log("ended")`
     await using temporary = await temporaryDirectory()
     await using own = await temporaryDirectory()
-    const file = join(own.path, "fifty.ts")
+    const file = join(own.path, "servers.ts")
     await writeFile(file, program)
     const env = { ...process.env, TMPDIR: temporary.path }
     const { stdout, stderr } = await promisify(execFile)(process.execPath, [file], { env, timeout: 110_000 })
