@@ -2,6 +2,7 @@
  * Tests in a browser: of the console by `npm run test:console`, of the site by `npm run test:site`. They run apart from
  * `npm test`, because they need Chromium.
  */
+import { fileURLToPath } from "node:url"
 import { defineConfig } from "vitest/config"
 import { repeating } from "../support/repeated-tests.ts"
 
@@ -10,6 +11,9 @@ export default defineConfig({
     ...repeating,
     include: ["test/{console,site}/**/*.test.ts"],
     maxWorkers: 2,
+    // Servers load one bundle, compiled once.
+    globalSetup: "test/support/bundle.ts",
+    env: { NODE_COMPILE_CACHE: fileURLToPath(new URL("../../node_modules/.cache/sluice-tests", import.meta.url)) },
     // Sources run as they do in the program: by Node itself.
     experimental: { viteModuleRunner: false, nodeLoader: false },
     isolate: false,

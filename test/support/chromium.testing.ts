@@ -1,8 +1,13 @@
-/** The browser of the tests: Debian's Chromium, or the one that `CHROMIUM` names. */
+/**
+ * The browser of the tests: the one that `CHROMIUM` names, else Debian's Chromium. Its headless shell comes first: the tests
+ * take three fifths of the processor time with it.
+ */
 import { existsSync } from "node:fs"
 import { chromium, type Browser } from "playwright-core"
 
-const executablePath = process.env["CHROMIUM"] ?? "/usr/bin/chromium"
+const installed = ["/usr/bin/chromium-headless-shell", "/usr/bin/chromium"]
+
+const executablePath = process.env["CHROMIUM"] ?? installed.find((path) => existsSync(path)) ?? "/usr/bin/chromium"
 
 /**
  * Starts it, with further switches of Chromium. Throws when it is not installed. The caller closes it, or disposes of
