@@ -36,8 +36,8 @@ const forgetMs = 3_600_000
 /**
  * Rest after a step, as a multiple of its time, so that ingest at full speed keeps most of two cores. Ours: without a rest,
  * filling took half of ingest. The system lets a thread behind others work when these do not: with a rest of half a step its
- * index was 1.6 to 2.6 s behind 5,000 posts/s, with a fifth 0.6 s, and ingest kept 0.83 instead of 0.90 of its rate (bench
- * `indexing`).
+ * index was 1.6 to 2.6 s behind 5,000 posts/s, with a fifth 0.6 s, and ingest kept 0.83 to 0.88 of its rate instead of 0.90
+ * (bench `indexing`).
  */
 const restPerStep = { behindOthers: 0.2, besideOthers: 2 }
 
