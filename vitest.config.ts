@@ -1,8 +1,8 @@
 import { statfsSync } from "node:fs"
 import { tmpdir } from "node:os"
-import { fileURLToPath } from "node:url"
 import { defineConfig } from "vitest/config"
 import { BaseSequencer, type TestSpecification } from "vitest/node"
+import { compileCache } from "./test/support/compile-cache.ts"
 import { whyNoPostgres } from "./test/support/postgres.testing.ts"
 import { repeating } from "./test/support/repeated-tests.ts"
 
@@ -130,8 +130,7 @@ export default defineConfig({
       { extends: true, test: { name: "guided fuzz", include: [guidedFuzz], isolate: true } },
       { extends: true, test: { name: "faults", include: [faults] } },
     ],
-    // Hundreds of commands and servers are started, and each would compile the same sources.
-    env: { NODE_COMPILE_CACHE: fileURLToPath(new URL("node_modules/.cache/sluice-tests", import.meta.url)) },
+    env: compileCache,
     // Many times what they take: on a machine that is shared a test may well take four times as long.
     testTimeout: 120_000,
     hookTimeout: 120_000,

@@ -2,8 +2,8 @@
  * Tests in a browser: of the console by `npm run test:console`, of the site by `npm run test:site`. They run apart from
  * `npm test`, because they need Chromium.
  */
-import { fileURLToPath } from "node:url"
 import { defineConfig } from "vitest/config"
+import { compileCache } from "../support/compile-cache.ts"
 import { repeating } from "../support/repeated-tests.ts"
 
 export default defineConfig({
@@ -11,9 +11,9 @@ export default defineConfig({
     ...repeating,
     include: ["test/{console,site}/**/*.test.ts"],
     maxWorkers: 2,
-    // Servers load one bundle, compiled once.
+    // Servers load one bundle.
     globalSetup: "test/support/bundle.ts",
-    env: { NODE_COMPILE_CACHE: fileURLToPath(new URL("../../node_modules/.cache/sluice-tests", import.meta.url)) },
+    env: compileCache,
     // Sources run as they do in the program: by Node itself.
     experimental: { viteModuleRunner: false, nodeLoader: false },
     isolate: false,
