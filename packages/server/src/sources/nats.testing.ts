@@ -41,9 +41,10 @@ export interface TestStream extends AsyncDisposable {
   unfinished(): Promise<number>
 }
 
-/** Makes one. */
-export async function testStream(): Promise<TestStream> {
-  const connection = await connect({ servers: `${natsAddress.host}:${natsAddress.port}` })
+/** Makes one, on the server at a port of this machine. */
+export async function testStream(port: number = natsAddress.port): Promise<TestStream> {
+  const servers = `${natsAddress.host}:${port}`
+  const connection = await connect({ servers, maxReconnectAttempts: -1, reconnectTimeWait: 100 })
   const [client, manager] = [jetstream(connection), await jetstreamManager(connection)]
   const name = `test_${randomUUID().replaceAll("-", "")}`
   const [subject, deadLetterSubject] = [`${name}.posts`, `dead.${name}`]
@@ -57,7 +58,7 @@ export async function testStream(): Promise<TestStream> {
     subject,
     deadLetterSubject,
     flags: {
-      "nats-url": `nats://${natsAddress.host}:${natsAddress.port}`,
+      "nats-url": `nats://${servers}`,
       "nats-stream": name,
       "nats-dead-letter-subject": deadLetterSubject,
       search: "off",

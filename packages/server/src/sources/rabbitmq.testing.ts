@@ -16,6 +16,8 @@ export interface TestQueue extends AsyncDisposable {
   readonly settings: RabbitMqSourceSettings
   readonly connection: ChannelModel
   readonly channel: ConfirmChannel
+  /** Connects again, after the server was killed and has started again. */
+  reconnect(): Promise<void>
   /** Makes the queue again, after it was deleted. */
   make(): Promise<void>
   /** Sends messages: text and bytes as they are, anything else as JSON. All are in the queue afterwards. */
@@ -26,11 +28,13 @@ export interface TestQueue extends AsyncDisposable {
   deadLetters(): Promise<readonly GetMessage[]>
 }
 
-/** Makes one. */
-export async function testQueue(options: Options.AssertQueue = {}): Promise<TestQueue> {
-  const url = `amqp://${rabbitMqAddress.host}:${rabbitMqAddress.port}`
-  const connection = await connect(url)
-  const channel = await connection.createConfirmChannel()
+/** Makes one, on the server at a port of this machine. */
+export async function testQueue(
+  options: Options.AssertQueue = {},
+  port: number = rabbitMqAddress.port,
+): Promise<TestQueue> {
+  const url = `amqp://${rabbitMqAddress.host}:${port}`
+  let { connection, channel } = await connected(url)
   const queue = `test.${randomUUID()}`
   const deadLetterQueue = `${queue}.dead`
   const make = async (): Promise<void> => {
@@ -39,8 +43,16 @@ export async function testQueue(options: Options.AssertQueue = {}): Promise<Test
   await make()
   return {
     settings: { name: "posts", url, queue, prefetch: 250, deadLetterExchange: false, deadLetterQueue },
-    connection,
-    channel,
+    get connection() {
+      return connection
+    },
+    get channel() {
+      return channel
+    },
+    async reconnect() {
+      await connection.close().catch(() => undefined)
+      ;({ connection, channel } = await connected(url))
+    },
     make,
     async publish(...messages) {
       for (const message of messages) channel.sendToQueue(queue, payloadOf(message), { persistent: true })
@@ -63,6 +75,14 @@ export async function testQueue(options: Options.AssertQueue = {}): Promise<Test
       await connection.close()
     },
   }
+}
+
+async function connected(url: string): Promise<Pick<TestQueue, "connection" | "channel">> {
+  const connection = await connect(url)
+  const channel = await connection.createConfirmChannel()
+  // Calls report the end of a connection themselves.
+  for (const each of [connection, channel]) each.on("error", () => undefined)
+  return { connection, channel }
 }
 
 function payloadOf(message: unknown): Buffer {

@@ -23,6 +23,9 @@ import { idsOf } from "./stored-ids.testing.ts"
 /** A kind of source. */
 export type PeerKind = "bluesky" | "mastodon" | "http" | "websocket" | "outbox" | "redis" | "rabbitmq" | "nats"
 
+/** The kinds whose other side is a broker or a database. */
+export type ServedKind = "outbox" | "redis" | "rabbitmq" | "nats"
+
 /** The name of the source. */
 export const peerSource = "posts"
 
@@ -58,6 +61,12 @@ export interface SourcePeer extends AsyncDisposable {
   readonly progress: PeerProgress
 }
 
+/** The other side of a source on a server of its own. */
+export interface ServedPeer extends SourcePeer {
+  /** Connects again, after the server was killed and has started again. */
+  reconnect(): Promise<void>
+}
+
 /** The text of a post. */
 const textOf = (number: number): string => `heron ${number}`
 
@@ -85,15 +94,29 @@ const kinds: Readonly<
   mastodon: { start: mastodonPeer },
   http: { start: httpPeer },
   websocket: { start: webSocketPeer },
-  outbox: { start: outboxPeer, needs: async () => (await whyNoPostgres()) === undefined },
-  redis: { start: redisPeer, needs: () => isListening(redisAddress) },
-  rabbitmq: { start: rabbitMqPeer, needs: () => isListening(rabbitMqAddress) },
-  nats: { start: natsPeer, needs: () => isListening(natsAddress) },
+  outbox: { start: () => outboxPeer(), needs: async () => (await whyNoPostgres()) === undefined },
+  redis: { start: () => redisPeer(), needs: () => isListening(redisAddress) },
+  rabbitmq: { start: () => rabbitMqPeer(), needs: () => isListening(rabbitMqAddress) },
+  nats: { start: () => natsPeer(), needs: () => isListening(natsAddress) },
 }
 
 /** Starts a peer. */
 export function startPeer(kind: PeerKind): Promise<SourcePeer> {
   return kinds[kind].start()
+}
+
+/** Starts a peer on the server at a port of this machine, which is the test's own. */
+export function startServedPeer(kind: ServedKind, port: number): Promise<ServedPeer> {
+  switch (kind) {
+    case "outbox":
+      return outboxPeer(port)
+    case "redis":
+      return redisPeer(port)
+    case "rabbitmq":
+      return rabbitMqPeer(port)
+    case "nats":
+      return natsPeer(port)
+  }
 }
 
 /** The kinds that can be tested here. In CI all must. */
@@ -252,12 +275,23 @@ export async function webSocketPeer(padding = 0): Promise<WebSocketPeer> {
   }
 }
 
-async function outboxPeer(): Promise<SourcePeer> {
-  const database = await createTestDatabase()
-  const client = new pg.Client(database.url)
-  await client.connect()
+async function outboxPeer(ownPort?: number): Promise<ServedPeer> {
+  await using resources = new AsyncDisposableStack()
+  const url =
+    ownPort === undefined
+      ? resources.use(await createTestDatabase()).url
+      : `postgres://postgres@127.0.0.1:${ownPort}/postgres`
+  const connected = async (): Promise<pg.Client> => {
+    const made = new pg.Client(url)
+    // Queries report the end of a connection themselves.
+    made.on("error", () => undefined)
+    await made.connect()
+    return made
+  }
+  let client = await connected()
   await client.query("CREATE TABLE outbox (id bigserial PRIMARY KEY, envelope jsonb NOT NULL)")
-  const { port, pathname } = new URL(database.url)
+  const { port, pathname } = new URL(url)
+  const made = resources.move()
   return {
     port: Number(port),
     settingsAt: (at) =>
@@ -277,18 +311,26 @@ async function outboxPeer(): Promise<SourcePeer> {
     },
     isFollowed: () => true,
     progress: byNumber,
+    async reconnect() {
+      await client.end().catch(() => undefined)
+      client = await connected()
+    },
     async [Symbol.asyncDispose]() {
       await client.end()
-      await database[Symbol.asyncDispose]()
+      await made.disposeAsync()
     },
   }
 }
 
-async function redisPeer(): Promise<SourcePeer> {
-  const stream = await redisStream()
+/** The client connects again by itself. */
+const byItself = (): Promise<void> => Promise.resolve()
+
+async function redisPeer(ownPort: number = redisAddress.port): Promise<ServedPeer> {
+  const stream = await redisStream(`redis://${redisAddress.host}:${ownPort}`)
   const { name: _name, url: _url, ...members } = stream.settings
   return {
-    port: redisAddress.port,
+    port: ownPort,
+    reconnect: byItself,
     settingsAt: (port) => oneSource("redis", { ...members, url: `redis://127.0.0.1:${port}` }),
     give: async (from, to) => void (await stream.publish(...idsOf(from, to).map(envelopeOf))),
     isFollowed: () => true,
@@ -301,11 +343,12 @@ async function redisPeer(): Promise<SourcePeer> {
   }
 }
 
-async function rabbitMqPeer(): Promise<SourcePeer> {
-  const queue = await testQueue()
+async function rabbitMqPeer(ownPort: number = rabbitMqAddress.port): Promise<ServedPeer> {
+  const queue = await testQueue({}, ownPort)
   const { name: _name, url: _url, ...members } = queue.settings
   return {
-    port: rabbitMqAddress.port,
+    port: ownPort,
+    reconnect: () => queue.reconnect(),
     settingsAt: (port) => oneSource("rabbitmq", { ...members, url: `amqp://127.0.0.1:${port}` }),
     give: (from, to) => queue.publish(...idsOf(from, to).map(envelopeOf)),
     isFollowed: () => true,
@@ -327,11 +370,12 @@ async function rabbitMqPeer(): Promise<SourcePeer> {
 /** How long NATS waits for an acknowledgement before it gives a message to another process. */
 const natsAckWaitMs = 2_000
 
-async function natsPeer(): Promise<SourcePeer> {
-  const stream = await natsStream()
+async function natsPeer(ownPort: number = natsAddress.port): Promise<ServedPeer> {
+  const stream = await natsStream(ownPort)
   await stream.makeConsumer({ ackWaitMs: natsAckWaitMs })
   return {
-    port: natsAddress.port,
+    port: ownPort,
+    reconnect: byItself,
     settingsAt: (port) => ({
       sources: [],
       env: Object.fromEntries(
