@@ -22,7 +22,8 @@ export interface StoreContents {
   /** Ids of the posts, and of the posts of matches, sorted; each as often as it is there. */
   readonly postIds: readonly string[]
   readonly matchedIds: readonly string[]
-  readonly gaps: number
+  /** Reasons of the gaps. */
+  readonly gaps: readonly string[]
   readonly deadLetters: number
 }
 
@@ -69,7 +70,7 @@ async function contentsOf(
     numbers: posts.map(({ text }) => numberIn(String(text))).toSorted((a, b) => a - b),
     postIds: posts.map(({ id }) => String(id)).toSorted(),
     matchedIds: matches.map(({ id }) => String(id)).toSorted(),
-    gaps: await count("source_gaps"),
+    gaps: (await rowsOf("SELECT reason FROM source_gaps")).map(({ reason }) => String(reason)),
     deadLetters: await count("source_dead_letters"),
   }
 }
