@@ -70,14 +70,23 @@ function entries(): ReadonlyMap<string, string> {
 
 const entryOf = entries()
 
+/** Folders that were read: their files are the same for every test. */
+const readFolders = new Map<string, readonly Source[]>()
+
 /** Every source file of these folders, from the root. AssemblyScript is parsed as TypeScript. */
 export function readSources(...folders: readonly string[]): readonly Source[] {
-  return folders.flatMap((folder) =>
-    readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
-      .filter((file) => /(?<!\.d)\.tsx?$/.test(file) && !/(^|\/)(node_modules|dist)\//.test(file))
-      .map((file) => join(root, folder, file))
-      .map((file) => parseSource(relative(root, file), readFileSync(file, "utf8"))),
-  )
+  return folders.flatMap((folder) => {
+    const sources = readFolders.get(folder) ?? readFolder(folder)
+    readFolders.set(folder, sources)
+    return sources
+  })
+}
+
+function readFolder(folder: string): readonly Source[] {
+  return readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
+    .filter((file) => /(?<!\.d)\.tsx?$/.test(file) && !/(^|\/)(node_modules|dist)\//.test(file))
+    .map((file) => join(root, folder, file))
+    .map((file) => parseSource(relative(root, file), readFileSync(file, "utf8")))
 }
 
 /** Reads one file. Throws when it is no TypeScript. */
