@@ -403,6 +403,18 @@ export function countTooCostly(cause: unknown): Problem {
   })
 }
 
+/** A page in order of relevancy, after the first, for which the posts of the first take too long to rank again. */
+export function rankingTooCostly(cause: unknown): Problem {
+  return new Problem({
+    status: 503,
+    type: problemTypes.blank,
+    title: "Service Unavailable",
+    detail:
+      "The posts of the first page took too long to rank again. Repeat the request, narrow the query, or choose the order `recency`.",
+    cause,
+  })
+}
+
 /** Why a stream connection that was open has ended. Source: docs.x.com, "Handling disconnections". */
 export function streamEnded(disconnect: DisconnectType): Problem {
   return new Problem({

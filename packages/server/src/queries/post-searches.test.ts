@@ -1,9 +1,10 @@
 import { beforeEach, describe, expect, test } from "vitest"
 import { defaultSelection, parseSelection } from "../model/field-selection.ts"
-import { compareIds, firstIdAt, type AppId, type PostId } from "../model/ids.ts"
+import { asId, compareIds, firstIdAt, type AppId, type PostId } from "../model/ids.ts"
 import { createPageTokens } from "../paging/page-token.ts"
 import { createManualClock, type ManualClock } from "../runtime/manual-clock.testing.ts"
 import type { FoundPosts, FoundRange } from "../search/find-posts.ts"
+import type { RankedSpan, Ranking } from "../search/rank-posts.ts"
 import type { Searches } from "../search/searches.ts"
 import { aPost } from "../store/contract/fixtures.ts"
 import { MemoryState, MemoryStore } from "../store/memory/memory-store.testing.ts"
@@ -24,6 +25,7 @@ let matching: readonly string[]
 let ranges: FoundRange[]
 /** Most posts that a search evaluates. */
 let evaluatedMax: number
+let rankedAbove: bigint
 let searches: PostSearches
 
 beforeEach(() => {
@@ -34,6 +36,7 @@ beforeEach(() => {
   matching = []
   ranges = []
   evaluatedMax = Infinity
+  rankedAbove = -1n
   searches = searchesWith({})
 })
 
@@ -55,9 +58,11 @@ async function find(_app: AppId, _rule: unknown, range: FoundRange): Promise<Fou
   }
 }
 
-/** An order of relevancy of its own: the least id first. */
-async function rank(_app: AppId, _rule: unknown, { above, upTo }: Pick<FoundRange, "above" | "upTo">) {
-  return matching.filter((id) => BigInt(id) > above && BigInt(id) <= upTo).toReversed() as PostId[]
+/** An order of relevancy of its own: the least id first. A span that need not be whole is ranked from `rankedAbove` on. */
+async function rank(_app: AppId, _rule: unknown, span: RankedSpan): Promise<Ranking> {
+  const above = span.isWhole || rankedAbove < span.above ? span.above : rankedAbove
+  const ids = matching.filter((id) => BigInt(id) > above && BigInt(id) <= span.upTo)
+  return { posts: ids.map((id) => ({ id: asId<PostId>(id), clauses: 1, reactions: -Number(id) })).toReversed(), above }
 }
 
 async function append(ids: readonly string[], bytes = 1): Promise<void> {
@@ -182,6 +187,25 @@ describe("pages by relevancy", () => {
     const second = await page({ ...ranked, token: first.meta.next_token })
     expect([second.ids, second.meta]).toEqual([[three], { result_count: 1, newest_id: three, oldest_id: three }])
     expect((await page({ ...ranked, limit: 9 })).ids).toEqual([one, two, three, later])
+  })
+
+  test("leave out no post when others are deleted", async () => {
+    const [one, two, three, four] = [idAt(-4_000), idAt(-3_000), idAt(-2_000), idAt(-1_000)]
+    await append([one, two, three, four])
+    const first = await page(ranked)
+    expect(first.ids).toEqual([one, two])
+    matching = [four, three]
+    expect((await page({ ...ranked, token: first.meta.next_token })).ids).toEqual([three, four])
+  })
+
+  test("go on among the posts of the first page, whatever is ranked in its time now", async () => {
+    const ids = [idAt(-4_000), idAt(-3_000), idAt(-2_000), idAt(-1_000)]
+    await append(ids)
+    rankedAbove = BigInt(ids[0] ?? "")
+    const first = await page(ranked)
+    rankedAbove = -1n
+    const second = await page({ ...ranked, token: first.meta.next_token })
+    expect([first.ids, second.ids]).toEqual([ids.slice(1, 3), ids.slice(3)])
   })
 
   test("end where their bytes are full, and the next one begins there", async () => {

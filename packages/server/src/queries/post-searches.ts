@@ -3,11 +3,12 @@
  * reposts).
  *
  *     by id        a token names the last post of the page, as in timelines
- *     by relevancy a token names the moment of the first page and the place in its order; posts that came later have none
+ *     by relevancy a token names the ids that the first page ranked, and the last post of the page with its place in the
+ *                  order, so posts that come or go meanwhile move no others to another page
  */
 import type { PageMeta } from "@sluice/api"
 import type { FieldSelection } from "../model/field-selection.ts"
-import { compareIds, firstIdAt, type AppId, type PostId } from "../model/ids.ts"
+import { asId, compareIds, firstIdAt, type AppId, type PostId } from "../model/ids.ts"
 import type { PostShape, StoredPost } from "../model/post.ts"
 import { renderPosts, shapeFor, type RenderedPosts } from "../model/render-post.ts"
 import { scannedPage } from "../paging/keyset-page.ts"
@@ -15,7 +16,7 @@ import type { PageScope, PageTokens } from "../paging/page-token.ts"
 import type { HeldBytes } from "../runtime/byte-budget.ts"
 import type { Clock } from "../runtime/clock.ts"
 import type { SearchedRule } from "../search/post-search.ts"
-import { rankedMax } from "../search/rank-posts.ts"
+import { byRelevancy, type RankedPost, type RankedSpan } from "../search/rank-posts.ts"
 import type { Searches } from "../search/searches.ts"
 import { idEdgeOf } from "../store/id-bounds.ts"
 import type { KeysetRange } from "../store/keyset-range.ts"
@@ -178,20 +179,17 @@ class PageReading {
   async byRelevancy(): Promise<Page> {
     const { rule, span, limit, token } = this.#request
     const { tokens, searches, clock } = this.#deps
-    const place = token === undefined ? undefined : BigInt(tokens.read(this.#scope(), token).from)
-    const nowMs = place === undefined ? clock.nowMs() : Number(place / placesOfMoment)
-    const begin = place === undefined ? 0 : Number(place % placesOfMoment)
-    const end = firstIdAt(nowMs + 1) - 1n
-    const ranked = await searches.rank(
-      this.#appId,
-      rule,
-      { above: span.above, upTo: end < span.upTo ? end : span.upTo },
-      this.#signal,
-    )
-    const ids = ranked.slice(begin, begin + limit)
+    const scope = { ...this.#scope(), positions: "text" } as const
+    const place = token === undefined ? undefined : placeIn(tokens.read(scope, token).from)
+    const now = firstIdAt(clock.nowMs() + 1) - 1n
+    const ranked = place?.span ?? { above: span.above, upTo: now < span.upTo ? now : span.upTo, isWhole: false }
+    const ranking = await searches.rank(this.#appId, rule, ranked, this.#signal)
+    const rest = place === undefined ? ranking.posts : ranking.posts.filter((post) => byRelevancy(post, place.last) > 0)
+    const ids = rest.slice(0, limit).map(({ id }) => id)
     const { posts, stoppedAt } = await this.#read(ids)
-    const next = begin + (stoppedAt === undefined ? ids.length : ids.indexOf(stoppedAt) + 1)
-    const from = (BigInt(nowMs) * placesOfMoment + BigInt(next)).toString()
+    const next = stoppedAt === undefined ? ids.length : ids.indexOf(stoppedAt) + 1
+    const last = next < rest.length ? rest[next - 1] : undefined
+    const from = last && placeText({ span: { ...ranked, above: ranking.above }, last })
     return {
       items: posts,
       meta: {
@@ -199,7 +197,7 @@ class PageReading {
           posts.toSorted((a, b) => compareIds(b.id, a.id)),
           posts.length,
         ),
-        ...(next < ranked.length && { next_token: tokens.issue(this.#scope(), { direction: "older", from }) }),
+        ...(from !== undefined && { next_token: tokens.issue(scope, { direction: "older", from }) }),
       },
     }
   }
@@ -217,8 +215,24 @@ class PageReading {
   }
 }
 
-/** Places in an order of relevancy that a token tells apart, a power of two above `rankedMax`. */
-const placesOfMoment = BigInt(2 ** Math.ceil(Math.log2(rankedMax + 1)))
+/** A place in an order of relevancy: the ids that were ranked, and the post after which to go on. */
+interface RankedPlace {
+  readonly span: Pick<RankedSpan, "above" | "upTo">
+  readonly last: RankedPost
+}
+
+function placeText({ span: { above, upTo }, last: { id, clauses, reactions } }: RankedPlace): string {
+  return [above, upTo, clauses, reactions, id].join(" ")
+}
+
+/** A post that is gone keeps its place. */
+function placeIn(text: string): RankedPlace & { readonly span: RankedSpan } {
+  const [above = "", upTo = "", clauses, reactions, id = ""] = text.split(" ")
+  return {
+    span: { above: BigInt(above), upTo: BigInt(upTo), isWhole: true },
+    last: { id: asId(id), clauses: Number(clauses), reactions: Number(reactions) },
+  }
+}
 
 /** The part of the span on the range's side of its place. */
 function within({ above, upTo }: IdSpan, { direction, from }: KeysetRange<PostId>) {

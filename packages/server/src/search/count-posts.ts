@@ -6,8 +6,16 @@
  * intervals that it did not reach are left for the next page.
  */
 import type { StoredPost } from "../model/post.ts"
-import { keepErrorClasses } from "../runtime/error-codec.ts"
-import { findPosts, isExactWithin, readById, readTail, type SearchBudget, type SearchDeps } from "./find-posts.ts"
+import {
+  findPosts,
+  isExactWithin,
+  partBudgetsMax,
+  readById,
+  readTail,
+  SearchTooCostly,
+  type SearchBudget,
+  type SearchDeps,
+} from "./find-posts.ts"
 import type { PostSearch } from "./post-search.ts"
 
 /** Counts of the newest intervals, oldest first. */
@@ -21,25 +29,15 @@ export interface PostCounts {
 /** Most posts that are found at a time. Ours. */
 const foundMax = 1_000
 
-/** Budgets that one interval may take. Ours. */
-const intervalBudgetsMax = 4
-
 /** Most superseded posts that are read to be taken off; with more in the range its posts are found. Ours: some 50 ms. */
 const supersededMax = 1_000
 
 /** Most tries to count while the index moves on. Ours. */
 const triesMax = 20
 
-/** The newest interval alone takes too long. */
-export class CountTooCostly extends Error {
-  override readonly name = "CountTooCostly"
-}
-
-keepErrorClasses(CountTooCostly)
-
 /**
  * Counts posts with `edges[i] <= id < edges[i + 1]`. The edges ascend; there are two or more. At least one interval is
- * counted. Throws `CountTooCostly` when one takes four times the budget.
+ * counted. Throws `SearchTooCostly` when one takes four times the budget.
  */
 export async function countPosts(
   search: PostSearch,
@@ -109,7 +107,7 @@ async function countFound(
     // The interval in which the search stopped is counted in part, or not at all.
     const firstCounted = (intervalOf(edges, upTo) ?? 0) + 1
     if (firstCounted < counts.length) return { counts: counts.slice(firstCounted), firstCounted }
-    if (tookMs >= budget.msMax * intervalBudgetsMax) throw new CountTooCostly()
+    if (tookMs >= budget.msMax * partBudgetsMax) throw new SearchTooCostly()
   }
 }
 

@@ -13,6 +13,7 @@
 import { compareIds, type PostId } from "../model/ids.ts"
 import type { StoredPost } from "../model/post.ts"
 import type { Clock } from "../runtime/clock.ts"
+import { keepErrorClasses } from "../runtime/error-codec.ts"
 import type { ArrivalReads } from "../store/port/arrival-store.ts"
 import type { EditReads } from "../store/port/edit-store.ts"
 import type { PostStore } from "../store/port/post-store.ts"
@@ -49,6 +50,16 @@ export interface SearchBudget {
   /** Longest time. A step that has begun is finished. */
   readonly msMax: number
 }
+
+/** Budgets that a part of a search may take which is of use as a whole alone. Ours. */
+export const partBudgetsMax = 4
+
+/** Such a part takes too long. */
+export class SearchTooCostly extends Error {
+  override readonly name = "SearchTooCostly"
+}
+
+keepErrorClasses(SearchTooCostly)
 
 /** Dependencies of a search. */
 export interface SearchDeps {

@@ -5,13 +5,13 @@ import { createManualClock } from "../runtime/manual-clock.testing.ts"
 import { aPost } from "../store/contract/fixtures.ts"
 import { MemorySearchIndex } from "../store/memory/memory-search-index.testing.ts"
 import { MemoryState, MemoryStore } from "../store/memory/memory-store.testing.ts"
-import type { SearchBudget, SearchDeps } from "./find-posts.ts"
+import { SearchTooCostly, type SearchBudget, type SearchDeps } from "./find-posts.ts"
 import { indexedPost } from "./indexed-post.ts"
 import { PostSearch } from "./post-search.ts"
-import { rankPosts } from "./rank-posts.ts"
+import { rankPosts, type RankedSpan } from "./rank-posts.ts"
 
 const ample: SearchBudget = { postsMax: 10_000, msMax: 60_000 }
-const everything = { above: -1n, upTo: 9_223_372_036_854_775_807n }
+const everything = { above: -1n, upTo: 9_223_372_036_854_775_807n, isWhole: false }
 
 let store: MemoryStore
 let index: MemorySearchIndex
@@ -44,8 +44,10 @@ async function fillIndex(): Promise<void> {
   await index.add(indexed, position ?? expect.fail("There are posts."))
 }
 
-const rank = (value: string, span = everything, budget = ample) =>
+const ranking = (value: string, span: RankedSpan = everything, budget = ample) =>
   rankPosts(new PostSearch({ value, withReposts: true }, new EarlierPosts()), span, budget, deps)
+
+const rank = async (...args: Parameters<typeof ranking>) => (await ranking(...args)).posts.map(({ id }) => id)
 
 test("more clauses come first, then more reactions, then newer posts", async () => {
   await append("1", "a cat and a dog")
@@ -74,8 +76,21 @@ test("ids are compared as numbers", async () => {
 
 test("the posts of the span are ranked, the newest that the budget allows", async () => {
   for (const id of ["1", "2", "3", "4"]) await append(id, "a cat", { like_count: 9 - Number(id) })
-  expect(await rank("cat", { above: 1n, upTo: 3n })).toEqual(["2", "3"])
+  expect(await rank("cat", { above: 1n, upTo: 3n, isWhole: false })).toEqual(["2", "3"])
   expect(await rank("cat", everything, { postsMax: 2, msMax: 60_000 })).toEqual(["3", "4"])
+})
+
+test("the posts of an earlier ranking are ranked as a whole, or not at all", async () => {
+  for (const id of ["1", "2", "3", "4", "5", "6"]) await append(id, "a cat", { like_count: 9 - Number(id) })
+  const first = await ranking("cat", everything, { postsMax: 4, msMax: 60_000 })
+  expect(first).toEqual({
+    posts: ["3", "4", "5", "6"].map((id) => ({ id, clauses: 1, reactions: 9 - Number(id) })),
+    above: 2n,
+  })
+  const again = { above: first.above, upTo: 6n, isWhole: true }
+  // The budget is less than the first was, as on a busier machine.
+  expect(await ranking("cat", again, { postsMax: 2, msMax: 60_000 })).toEqual(first)
+  await expect(ranking("cat", again, { postsMax: 1, msMax: 60_000 })).rejects.toBeInstanceOf(SearchTooCostly)
 })
 
 test("a ranking of posts that the index alone finds ends when its time is over", async () => {

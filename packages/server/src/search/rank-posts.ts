@@ -3,41 +3,68 @@
  * clauses that hold, then the likes, replies, and reposts and quotes twice, then the newest.
  *
  * It is computed over the newest posts that match, at most `rankedMax`, so that a page costs the same however many there
- * are.
+ * are. How many the first page ranks depends on its budget, so each later page ranks the posts of the same ids.
  */
 import { compareIds, type PostId } from "../model/ids.ts"
 import type { StoredPost } from "../model/post.ts"
-import { findPosts, type FoundRange, type SearchBudget, type SearchDeps } from "./find-posts.ts"
+import { findPosts, partBudgetsMax, SearchTooCostly, type SearchBudget, type SearchDeps } from "./find-posts.ts"
 import type { PostSearch } from "./post-search.ts"
 
 /** Most posts that are ranked. Ours. */
-export const rankedMax = 10_000
+const rankedMax = 10_000
 
-interface Ranked {
+/** A post, and what its place in the order follows from. */
+export interface RankedPost {
   readonly id: PostId
   readonly clauses: number
   readonly reactions: number
 }
 
+/** The ids among which posts are ranked. */
+export interface RankedSpan {
+  /** Exclusive. */
+  readonly above: bigint
+  /** Inclusive. */
+  readonly upTo: bigint
+  /** Whether all of them must be looked at: an earlier page has. */
+  readonly isWhole: boolean
+}
+
+/** Posts in order of relevancy. */
+export interface Ranking {
+  readonly posts: readonly RankedPost[]
+  /** The ids above this one were looked at. */
+  readonly above: bigint
+}
+
 /**
- * The ids of the posts in order of relevancy, of the newest that the budget allows. Each post is ranked when it is evaluated, so
- * the budget bounds both.
+ * Ranks the posts of a span, of the newest that the budget allows. Each post is ranked when it is evaluated, so the budget
+ * bounds both. Throws `SearchTooCostly` when a whole span takes four times the budget.
  */
 export async function rankPosts(
   search: PostSearch,
-  { above, upTo }: Pick<FoundRange, "above" | "upTo">,
-  budget: SearchBudget,
+  { above, upTo, isWhole }: RankedSpan,
+  { postsMax, msMax }: SearchBudget,
   deps: SearchDeps,
-): Promise<readonly PostId[]> {
-  const ranked: Ranked[] = []
+): Promise<Ranking> {
+  const posts: RankedPost[] = []
   const rank = (post: StoredPost): void => {
-    ranked.push({ id: post.id, clauses: search.relevance(post), reactions: reactionsTo(post) })
+    posts.push({ id: post.id, clauses: search.relevance(post), reactions: reactionsTo(post) })
   }
-  await findPosts(search, { direction: "older", above, upTo, limit: rankedMax }, budget, { ...deps, rank })
-  return ranked.toSorted(byRelevancy).map(({ id }) => id)
+  const times = isWhole ? partBudgetsMax : 1
+  const { stoppedAt } = await findPosts(
+    search,
+    // More may match than before: posts with old ids that were stored meanwhile.
+    { direction: "older", above, upTo, limit: rankedMax * times },
+    { postsMax: postsMax * times, msMax: msMax * times },
+    { ...deps, rank },
+  )
+  if (isWhole && stoppedAt !== undefined) throw new SearchTooCostly()
+  return { posts: posts.toSorted(byRelevancy), above: stoppedAt === undefined ? above : BigInt(stoppedAt) - 1n }
 }
 
-function byRelevancy(a: Ranked, b: Ranked): number {
+/** Below 0 when the first is more relevant. Two posts are never alike. */
+export function byRelevancy(a: RankedPost, b: RankedPost): number {
   return b.clauses - a.clauses || b.reactions - a.reactions || compareIds(b.id, a.id)
 }
 

@@ -6,7 +6,7 @@ import { aPost } from "../store/contract/fixtures.ts"
 import type { ServedStore } from "../store/engine.ts"
 import { testedEngine } from "../store/tested-store.testing.ts"
 import { temporaryDirectory, type TemporaryDirectory } from "../../../../test/support/temporary-directory.testing.ts"
-import { CountTooCostly } from "./count-posts.ts"
+import { SearchTooCostly } from "./find-posts.ts"
 import { startSearchThread, type SearchThread } from "./search-thread.ts"
 
 const { signal } = new AbortController()
@@ -46,7 +46,7 @@ const rarelyLiked = { value: "cat min_likes:99", withReposts: true }
 
 test("a count that one interval makes too costly is known as such on this side of the thread", async () => {
   for (const id of ["1", "2", "3"]) await append(id, "a cat")
-  await expect(thread.count(rarelyLiked, [0n, 9n], none, signal)).rejects.toBeInstanceOf(CountTooCostly)
+  await expect(thread.count(rarelyLiked, [0n, 9n], none, signal)).rejects.toBeInstanceOf(SearchTooCostly)
   expect(await thread.count(liked, [0n, 2n, 9n], ample, signal)).toEqual({ counts: [1, 2], firstCounted: 0 })
   // The interval that was counted in whole is given, and the one in which the count stopped is left for the next page.
   expect(await thread.count(liked, [0n, 3n, 9n], none, signal)).toEqual({ counts: [1], firstCounted: 1 })
@@ -60,7 +60,8 @@ test.each([false, true])(
     await append("4", "a note", { tweets: [{ id: "77", text: "a cat" }] })
     const all = { direction: "older", above: -1n, upTo: 9n, limit: 9 } as const
     expect(await thread.find(liked, all, ample, signal)).toEqual({ ids: ["3", "1"], damaged: [] })
-    expect(await thread.rank(liked, all, ample, signal)).toEqual(["3", "1"])
+    const ranking = await thread.rank(liked, { ...all, isWhole: false }, ample, signal)
+    expect(ranking).toMatchObject({ posts: [{ id: "3" }, { id: "1" }], above: -1n })
     expect(await thread.including(["77", "1", "78"] as PostId[], signal)).toEqual(new Map([["77", "4"]]))
   },
 )

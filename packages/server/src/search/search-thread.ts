@@ -15,7 +15,7 @@ import { countPosts, type PostCounts } from "./count-posts.ts"
 import { findIncluding } from "./find-including.ts"
 import { findPosts, type FoundPosts, type FoundRange, type SearchBudget, type SearchDeps } from "./find-posts.ts"
 import { IndexFiller, type FillerDeps } from "./index-filler.ts"
-import { rankPosts } from "./rank-posts.ts"
+import { rankPosts, type RankedSpan, type Ranking } from "./rank-posts.ts"
 import { PostSearch, type SearchedRule } from "./post-search.ts"
 
 /** Newest stored posts from which the thread learns places when it starts, and most bytes of them. Ours. */
@@ -38,12 +38,7 @@ interface SearchFunctions {
   /** Finds posts. Rejects with the reason of `signal` when that aborts. */
   find(rule: SearchedRule, range: FoundRange, budget: SearchBudget, signal: AbortSignal): Promise<FoundPosts>
   /** As `rankPosts`. */
-  rank(
-    rule: SearchedRule,
-    span: Pick<FoundRange, "above" | "upTo">,
-    budget: SearchBudget,
-    signal: AbortSignal,
-  ): Promise<readonly PostId[]>
+  rank(rule: SearchedRule, span: RankedSpan, budget: SearchBudget, signal: AbortSignal): Promise<Ranking>
   /** As `countPosts`. */
   count(rule: SearchedRule, edges: readonly bigint[], budget: SearchBudget, signal: AbortSignal): Promise<PostCounts>
   /** As `findIncluding`. Rejects as `find`. */

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest"
 import type { AppId, PostId } from "../model/ids.ts"
-import { CountTooCostly } from "./count-posts.ts"
+import { SearchTooCostly } from "./find-posts.ts"
 import type { SearchThread } from "./search-thread.ts"
 import { noSearches, searchesThrough, type Searches } from "./searches.ts"
 
@@ -16,14 +16,20 @@ function searchesWith(functions: Partial<Functions>): Searches {
   return searchesThrough({ find: none, rank: none, count: none, including: none, ...functions })
 }
 
-test("a count that is too costly is a 503 that says what to do, and any other error stays as it is", async () => {
+test("what is too costly is a 503 that says what to do, and any other error stays as it is", async () => {
   const countWith = (fault: Error) =>
     searchesWith({ count: () => Promise.reject(fault) }).count("1" as AppId, rule, [0n, 9n], signal)
-  await expect(countWith(new CountTooCostly())).rejects.toMatchObject({
+  await expect(countWith(new SearchTooCostly())).rejects.toMatchObject({
     status: 503,
     detail: expect.stringContaining("choose a finer granularity") as string,
   })
   await expect(countWith(new Error("gone"))).rejects.toThrow("gone")
+  const rank = () => Promise.reject(new SearchTooCostly())
+  const span = { above: -1n, upTo: 9n, isWhole: true }
+  await expect(searchesWith({ rank }).rank("1" as AppId, rule, span, signal)).rejects.toMatchObject({
+    status: 503,
+    detail: expect.stringContaining("Repeat the request") as string,
+  })
 })
 
 test("searches of an app wait for each other, twenty at most, and those of another app do not wait for them", async () => {

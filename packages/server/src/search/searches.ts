@@ -10,25 +10,21 @@
  */
 import type { AppId, PostId } from "../model/ids.ts"
 import { PerAppQueues } from "../control/per-app-queues.ts"
-import { countTooCostly, searchIsOff } from "../model/problem.ts"
+import { countTooCostly, rankingTooCostly, searchIsOff, type Problem } from "../model/problem.ts"
 import type { Events } from "../runtime/events/events.ts"
 import type { Leases } from "../store/leases.ts"
-import { CountTooCostly, type PostCounts } from "./count-posts.ts"
-import type { FoundPosts, FoundRange, SearchBudget } from "./find-posts.ts"
+import type { PostCounts } from "./count-posts.ts"
+import { SearchTooCostly, type FoundPosts, type FoundRange, type SearchBudget } from "./find-posts.ts"
 import type { SearchedRule } from "./post-search.ts"
+import type { RankedSpan, Ranking } from "./rank-posts.ts"
 import { startSearchThread, type SearchThread, type SearchThreadSettings } from "./search-thread.ts"
 
 /** Searches over stored posts. */
 export interface Searches {
   /** Finds posts for an app. Throws 404 where the search is off, and 429 when too many searches of the app wait. */
   find(appId: AppId, rule: SearchedRule, range: FoundRange, signal: AbortSignal): Promise<FoundPosts>
-  /** The ids of posts in order of relevancy, as `rankPosts`. Throws 429 as `find`. */
-  rank(
-    appId: AppId,
-    rule: SearchedRule,
-    span: Pick<FoundRange, "above" | "upTo">,
-    signal: AbortSignal,
-  ): Promise<readonly PostId[]>
+  /** Ranks posts for an app, as `rankPosts`. Throws 429 as `find`, and 503 when a whole span takes too long. */
+  rank(appId: AppId, rule: SearchedRule, span: RankedSpan, signal: AbortSignal): Promise<Ranking>
   /** Counts posts for an app, as `countPosts`. Throws 429 as `find`, and 503 when one interval takes too long. */
   count(appId: AppId, rule: SearchedRule, edges: readonly bigint[], signal: AbortSignal): Promise<PostCounts>
   /** As `findIncluding`; nothing where the search is off. Look-ups do not wait for searches: pages bound their number. */
@@ -81,15 +77,21 @@ export function searchesThrough(thread: Pick<SearchThread, "find" | "rank" | "co
   const queues = new PerAppQueues({ unfinishedMax, what: "searches" })
   return {
     find: (appId, rule, range, signal) => queues.run(appId, () => thread.find(rule, range, searchBudget, signal)),
-    rank: (appId, rule, span, signal) => queues.run(appId, () => thread.rank(rule, span, rankingBudget, signal)),
+    rank: (appId, rule, span, signal) =>
+      queues.run(appId, () => unlessTooCostly(thread.rank(rule, span, rankingBudget, signal), rankingTooCostly)),
     count: (appId, rule, edges, signal) =>
-      queues.run(appId, async () => {
-        try {
-          return await thread.count(rule, edges, searchBudget, signal)
-        } catch (error) {
-          throw error instanceof CountTooCostly ? countTooCostly(error) : error
-        }
-      }),
+      queues.run(appId, () => unlessTooCostly(thread.count(rule, edges, searchBudget, signal), countTooCostly)),
     including: (ids, signal) => thread.including(ids, signal),
+  }
+}
+
+async function unlessTooCostly<Result>(
+  found: Promise<Result>,
+  problemOf: (cause: unknown) => Problem,
+): Promise<Result> {
+  try {
+    return await found
+  } catch (error) {
+    throw error instanceof SearchTooCostly ? problemOf(error) : error
   }
 }

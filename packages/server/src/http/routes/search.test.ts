@@ -79,6 +79,24 @@ test("pages in both orders have each post once, while others arrive", async () =
   }
 })
 
+test("pages by relevancy have each post that stays, while posts of earlier pages are deleted", async () => {
+  const likes = (like_count: number) => ({ public_metrics: { like_count } })
+  const ids = Array.from({ length: 25 }, (_, at) => idAt(nowMs - 4 * hourMs - at * 1_000))
+  await server.ingest(...ids.map((id, at) => envelope(id, "a bittern", likes(at))))
+  const seen: string[] = []
+  let next: string | undefined
+  do {
+    const token = next === undefined ? {} : { next_token: next }
+    const { body } = await search(paths.searchRecent, { query: "bittern", sort_order: "relevancy", ...token })
+    const found = (body.data as { id: string }[]).map(({ id }) => id)
+    seen.push(...found)
+    next = body.meta.next_token
+    await server.ingest(...found.slice(0, 3).map((id) => ({ data: { delete: { tweet: { id } } } })))
+  } while (next !== undefined)
+  expect(seen).toEqual(ids.toReversed())
+  expect(await idsOf(paths.searchRecent, { query: "bittern", max_results: "100" })).toHaveLength(16)
+})
+
 test("two apps find the same posts, and a token serves only its own app, path and query", async () => {
   const ids = Array.from({ length: 12 }, (_, at) => idAt(nowMs - 3 * hourMs - at))
   await server.ingest(...ids.map((id) => envelope(id, "a stork")))
