@@ -144,12 +144,14 @@ test("deleted-matches: what a link still owes of a deleted post is withdrawn, wi
     return body.data.map(({ outcome }: { outcome: string }) => outcome)
   }
   // A history that cannot be saved is reported as a failure alone.
-  const failures = async () => (await server.call("/metrics")).text.match(/^sluice_failures_total.*$/gm) ?? []
+  const failures = async () => (await server.call("/metrics")).text.match(/^sluice_failures_total.*$/gm)?.join("; ")
   await expect
     .poll(outcomes)
     .toContain("post_deleted")
     .catch(async (error: unknown) => {
-      throw new Error(`The history has ${await outcomes()}; failures: ${await failures()}`, { cause: error })
+      throw new Error(`The history has ${await outcomes()}; failures: ${(await failures()) ?? "none"}`, {
+        cause: error,
+      })
     })
 })
 
