@@ -7,7 +7,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import { describe, expect, test } from "vitest"
-import { peerKinds, startServedPeer, type ServedKind } from "../../packages/server/src/sources/source-peers.testing.ts"
+import { servedPeerKinds, startServedPeer } from "../../packages/server/src/sources/source-peers.testing.ts"
 import { seededRandom } from "../oracle/seeded-random.ts"
 import { whyNoPostgres } from "../support/postgres.testing.ts"
 import { startKillable } from "./private-broker.ts"
@@ -26,8 +26,7 @@ const retryMs = 50
 /** Bursts of a round: some are read when the broker is killed, some are given when it is back. */
 const burstsPerRound = 6
 
-const served: readonly string[] = ["outbox", "redis", "rabbitmq", "nats"] satisfies readonly ServedKind[]
-const kinds = (await peerKinds()).filter((kind): kind is ServedKind => served.includes(kind))
+const kinds = await servedPeerKinds()
 const stores: readonly StoreKind[] = (await whyNoPostgres()) === undefined ? ["embedded", "postgres"] : ["embedded"]
 
 describe.each(stores)("on the %s store", (store) => {

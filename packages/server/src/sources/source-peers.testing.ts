@@ -100,23 +100,21 @@ const kinds: Readonly<
   nats: { start: () => natsPeer(), needs: () => isListening(natsAddress) },
 }
 
+const servedPeers: Readonly<Record<ServedKind, (port: number) => Promise<ServedPeer>>> = {
+  outbox: outboxPeer,
+  redis: redisPeer,
+  rabbitmq: rabbitMqPeer,
+  nats: natsPeer,
+}
+
 /** Starts a peer. */
 export function startPeer(kind: PeerKind): Promise<SourcePeer> {
   return kinds[kind].start()
 }
 
-/** Starts a peer on the server at a port of this machine, which is the test's own. */
+/** Starts a peer on a server of the test's own, which listens on a port of this machine. */
 export function startServedPeer(kind: ServedKind, port: number): Promise<ServedPeer> {
-  switch (kind) {
-    case "outbox":
-      return outboxPeer(port)
-    case "redis":
-      return redisPeer(port)
-    case "rabbitmq":
-      return rabbitMqPeer(port)
-    case "nats":
-      return natsPeer(port)
-  }
+  return servedPeers[kind](port)
 }
 
 /** The kinds that can be tested here. In CI all must. */
@@ -128,6 +126,11 @@ export async function peerKinds(): Promise<readonly PeerKind[]> {
     else console.warn(`Skipped: the server that a source of ${kind} needs is not there.`)
   }
   return found
+}
+
+/** As `peerKinds`, those with a broker or a database. */
+export async function servedPeerKinds(): Promise<readonly ServedKind[]> {
+  return (await peerKinds()).filter((kind): kind is ServedKind => kind in servedPeers)
 }
 
 /** Microseconds between two posts of Bluesky: it has some fifty a second, and is read again from five seconds before. */
