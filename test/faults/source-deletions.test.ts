@@ -14,14 +14,11 @@ import {
 import { blueskyPeer, numberIn } from "../../packages/server/src/sources/source-peers.testing.ts"
 import { idsOf } from "../../packages/server/src/sources/stored-ids.testing.ts"
 import { seededRandom } from "../oracle/seeded-random.ts"
-import { whyNoPostgres } from "../support/postgres.testing.ts"
 import { waitFor } from "./app-client.ts"
-import { SourceScenario, type StoreKind } from "./source-scenario.ts"
+import { SourceScenario, testedStores } from "./source-scenario.ts"
 
 const rounds = Number(process.env.SLUICE_FAULT_ROUNDS ?? 3)
 const seed = Number(process.env.SLUICE_FAULT_SEED ?? Date.now() % 1_000_000)
-
-const stores: readonly StoreKind[] = (await whyNoPostgres()) === undefined ? ["embedded", "postgres"] : ["embedded"]
 
 type Step = "create" | "delete"
 
@@ -41,7 +38,7 @@ const otherPosts = 10_000
 /** The first number of posts that are deleted, far above those that stay. */
 const deletedFrom = 1_000_000
 
-describe.each(stores)("on the %s store", (store) => {
+describe.each(testedStores)("on the %s store", (store) => {
   test(
     `posts that are created and deleted in any order, with kills between: ${rounds} rounds`,
     { timeout: 240_000 + rounds * 90_000 },

@@ -8,8 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises"
 import { describe, expect, test } from "vitest"
 import { peerKinds } from "../../packages/server/src/sources/source-peers.testing.ts"
 import { seededRandom } from "../oracle/seeded-random.ts"
-import { whyNoPostgres } from "../support/postgres.testing.ts"
-import { isOfEdits, SourceScenario, type StoreKind } from "./source-scenario.ts"
+import { isOfEdits, SourceScenario, testedStores } from "./source-scenario.ts"
 
 const rounds = Number(process.env.SLUICE_FAULT_ROUNDS ?? 3)
 const seed = Number(process.env.SLUICE_FAULT_SEED ?? Date.now() % 1_000_000)
@@ -22,9 +21,8 @@ const lifeMsMax = 700
 const earlyMsMax = 1_200
 
 const kinds = await peerKinds()
-const stores: readonly StoreKind[] = (await whyNoPostgres()) === undefined ? ["embedded", "postgres"] : ["embedded"]
 
-describe.each(stores)("on the %s store", (store) => {
+describe.each(testedStores)("on the %s store", (store) => {
   test.each(kinds)(
     `${rounds} SIGKILLs lose nothing of a source of the kind %s, and store nothing twice`,
     { timeout: 400_000 + rounds * 30_000 },

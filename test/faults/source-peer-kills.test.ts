@@ -9,9 +9,8 @@ import { setTimeout as sleep } from "node:timers/promises"
 import { describe, expect, test } from "vitest"
 import { servedPeerKinds, startServedPeer } from "../../packages/server/src/sources/source-peers.testing.ts"
 import { seededRandom } from "../oracle/seeded-random.ts"
-import { whyNoPostgres } from "../support/postgres.testing.ts"
 import { startKillable } from "./private-broker.ts"
-import { SourceScenario, type StoreKind } from "./source-scenario.ts"
+import { SourceScenario, testedStores } from "./source-scenario.ts"
 
 const rounds = Number(process.env.SLUICE_FAULT_ROUNDS ?? 3)
 const seed = Number(process.env.SLUICE_FAULT_SEED ?? Date.now() % 1_000_000)
@@ -27,9 +26,8 @@ const retryMs = 50
 const burstsPerRound = 6
 
 const kinds = await servedPeerKinds()
-const stores: readonly StoreKind[] = (await whyNoPostgres()) === undefined ? ["embedded", "postgres"] : ["embedded"]
 
-describe.each(stores)("on the %s store", (store) => {
+describe.each(testedStores)("on the %s store", (store) => {
   test.each(kinds)(
     `${rounds} SIGKILLs of the other side lose nothing of a source of the kind %s, and repeat nothing`,
     { timeout: 400_000 + rounds * 60_000 },

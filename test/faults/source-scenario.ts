@@ -17,6 +17,7 @@ import {
   type StorePlace,
 } from "../../packages/server/src/sources/store-contents.testing.ts"
 import { createTestDatabase } from "../../packages/server/src/store/cluster/connection/postgres.testing.ts"
+import { whyNoPostgres } from "../support/postgres.testing.ts"
 import { SluiceProcess } from "../support/sluice-process.testing.ts"
 import { TcpProxy } from "../support/tcp-proxy.testing.ts"
 import { temporaryDirectory } from "../support/temporary-directory.testing.ts"
@@ -25,6 +26,10 @@ import { AppClient, waitFor } from "./app-client.ts"
 
 /** The store of a scenario. */
 export type StoreKind = StorePlace["kind"]
+
+/** The stores that can be tested here. */
+export const testedStores: readonly StoreKind[] =
+  (await whyNoPostgres()) === undefined ? ["embedded", "postgres"] : ["embedded"]
 
 /** A batch: as many posts may be stored behind a position. Source: ingest/post-batches.ts. */
 const batchPosts = 500

@@ -25,6 +25,7 @@ let matching: readonly string[]
 let ranges: FoundRange[]
 /** Most posts that a search evaluates. */
 let evaluatedMax: number
+/** Posts up to this id are beyond the budget of a ranking. */
 let rankedAbove: bigint
 let searches: PostSearches
 
