@@ -52,6 +52,7 @@ test("a batch is matched against every rule that was stored before it, announced
 function pendingAcceptor(match?: RuleIndex["match"]) {
   const appends: (PromiseWithResolvers<readonly boolean[]> & { readonly ids: readonly string[] })[] = []
   const reported: unknown[] = []
+  const reports: IngestReport[] = []
   const matched = { posts: 0 }
   const caughtUp = { times: 0 }
   const store: Pick<Store, "append" | "delete"> = {
@@ -77,7 +78,10 @@ function pendingAcceptor(match?: RuleIndex["match"]) {
     { store, rules, ruleMatchCounts, clock: systemClock, postBytesMax: 262_144, turn: new Turns(systemClock).open() },
     {
       appending: () => undefined,
-      appended: ({ accepted }) => reported.push(accepted),
+      appended(report) {
+        reports.push(report)
+        reported.push(report.accepted)
+      },
       failed: (error) => reported.push(error),
     },
   )
@@ -85,7 +89,7 @@ function pendingAcceptor(match?: RuleIndex["match"]) {
     await acceptor.write(linesOf(ids))
     await acceptor.flush()
   }
-  return { acceptor, appends, reported, matched, caughtUp, write }
+  return { acceptor, appends, reported, reports, matched, caughtUp, write }
 }
 
 function linesOf(ids: readonly number[]): Buffer {
@@ -192,4 +196,34 @@ test("a body of many posts is appended in batches, each durable before the next"
   await written
   expect(appends.flatMap(({ ids }) => ids)).toEqual(lines.map((_, index) => String(index + 1)))
   expect(reported).toEqual([500, 500, 200])
+})
+
+test("a line that is rejected after a post that waits for its matches is reported after that post", async () => {
+  const matches: PromiseWithResolvers<Awaited<ReturnType<RuleIndex["match"]>>>[] = []
+  const { acceptor, appends, reports } = pendingAcceptor(() => {
+    const pending = Promise.withResolvers<Awaited<ReturnType<RuleIndex["match"]>>>()
+    matches.push(pending)
+    return pending.promise
+  })
+  const matched = async (writing: Promise<unknown>): Promise<void> => {
+    matches.at(-1)?.resolve([[]])
+    await writing
+  }
+  await acceptor.write(linesOf([1]))
+  await matched(acceptor.flush())
+  await acceptor.write(linesOf([2]))
+  await matched(acceptor.flush())
+  await acceptor.write(Buffer.concat([linesOf([3]), Buffer.from("no JSON\n")]))
+  const flushing = acceptor.flush()
+  appends[0]?.resolve([true])
+  await nextTurn()
+  expect(appends).toHaveLength(1)
+  await matched(flushing)
+  appends[1]?.resolve([true, true])
+  await acceptor.settled()
+  expect(appends.map(({ ids }) => ids)).toEqual([["1"], ["2", "3"]])
+  expect(reports.map(({ lines, rejected }) => [lines, rejected.map(({ line }) => line)])).toEqual([
+    [1, []],
+    [3, [4]],
+  ])
 })

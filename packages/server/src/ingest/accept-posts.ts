@@ -50,7 +50,7 @@ export class PostAcceptor {
   constructor(deps: AcceptorDeps, listener: BatchListener) {
     this.#deps = deps
     this.#lines = new LineReader(deps.postBytesMax)
-    this.#batches = new PostBatches(deps, listener)
+    this.#batches = new PostBatches(deps, listener, () => this.hasUnmatched)
     this.#matching = new PostMatching({ ...deps, batches: this.#batches })
   }
 

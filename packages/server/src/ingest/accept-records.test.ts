@@ -476,11 +476,8 @@ test("a batch has no position behind posts that still wait for their matches", a
     await acceptor.write(linesOf({ name: "12", id: "12", position: "p12" }))
     first.resolve()
     await acceptor.settled()
-    expect(appended).toEqual([
-      ["p10", ["10"]],
-      ["p11", ["11"]],
-    ])
+    expect(appended).toEqual([["p10", ["10"]]])
     await acceptor.end()
-    expect(appended.at(-1)).toEqual(["p12", ["12"]])
+    expect(appended.slice(1)).toEqual([["p12", ["11", "12"]]])
   })
 })

@@ -100,15 +100,13 @@ export class RecordAcceptor {
   /** Users of whom a notice came just now: a look into the store may not find it yet. */
   readonly #noticed = new Map<UserId, { readonly user: KnownUser; readonly atMs: number }>()
   readonly #unstored = new UnstoredNames()
-  /** The place of the source behind the records that are taken, while posts of them wait for their matches. */
-  #behind: Pick<Conversion, "position" | "atMs"> = nowhere
   #isAbandoned = false
 
   constructor(deps: RecordAcceptorDeps, listener: BatchListener) {
     this.#deps = deps
     this.#lines = new LineReader(deps.postBytesMax)
     const sourceAppend = sourceAppender({ ...deps, names: this.#unstored })
-    this.#batches = new PostBatches({ ...deps, sourceAppend }, listener)
+    this.#batches = new PostBatches({ ...deps, sourceAppend }, listener, () => this.hasUnmatched)
     this.#matching = new PostMatching({ ...deps, batches: this.#batches })
   }
 
@@ -135,7 +133,7 @@ export class RecordAcceptor {
 
   /** Has what was read appended, as that of `PostAcceptor`. */
   async flush(): Promise<boolean> {
-    await this.#match()
+    await this.#matching.matchRead()
     return this.#batches.flush()
   }
 
@@ -178,7 +176,7 @@ export class RecordAcceptor {
     await rules.catchUp()
     for (const one of begun) {
       this.#take(one, known, converter)
-      if (this.#matching.isDue) await this.#match()
+      if (this.#matching.isDue) await this.#matching.matchRead()
       if (this.#batches.isFull(this.#matching.unmatched)) {
         await this.#flushWhenFree()
         await turn.next()
@@ -255,23 +253,7 @@ export class RecordAcceptor {
     const { position, atMs } = conversion
     const { position: begunAt } = this.#deps.source
     const stays = position !== undefined && begunAt !== undefined && converter.isReadAgain?.(position, begunAt) === true
-    const before = this.#behind
-    this.#behind = { position: (stays ? undefined : position) ?? before.position, atMs: atMs ?? before.atMs }
-    this.#moveBehindMatched()
-  }
-
-  /** Matches the posts that wait, and moves behind them. */
-  async #match(): Promise<void> {
-    await this.#matching.matchRead()
-    this.#moveBehindMatched()
-  }
-
-  /** A batch has a position only with all posts before it, and the end of an append may begin a batch at any time. */
-  #moveBehindMatched(): void {
-    if (this.#matching.hasUnmatched) return
-    const { position, atMs } = this.#behind
-    this.#behind = nowhere
-    this.#batches.moveTo(position, atMs)
+    this.#batches.moveTo(stays ? undefined : position, atMs)
   }
 
   #takeConverted(line: RecordLine, converted: Converted, names: NamesOfRecord): void {
@@ -375,13 +357,12 @@ export class RecordAcceptor {
   }
 
   async #flushWhenFree(): Promise<void> {
-    await this.#match()
+    await this.#matching.matchRead()
     await this.#batches.flushWhenFree()
   }
 }
 
 /** No position of a source, and no time. */
-const nowhere = { position: undefined, atMs: undefined } as const
 
 function keptOf(line: Line | { readonly bytes: Buffer }): Uint8Array {
   return "bytes" in line ? Uint8Array.from(line.bytes.subarray(0, sourceDeadLetterRecordBytesMax)) : new Uint8Array()

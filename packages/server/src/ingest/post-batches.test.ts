@@ -15,6 +15,7 @@ test("a position alone is saved once a second, also while the clock goes back", 
       clock: { nowMs: () => nowMs, monotonicMs: () => monotonicMs },
     },
     { appending: () => undefined, appended: () => undefined, failed: expect.unreachable },
+    () => false,
   )
   const move = async (position: string): Promise<void> => {
     batches.ignore()

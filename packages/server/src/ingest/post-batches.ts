@@ -108,6 +108,7 @@ const deletedAtOnceMax = 100
 export class PostBatches {
   readonly #deps: BatchDeps
   readonly #listener: BatchListener
+  readonly #hasUnmatched: () => boolean
   #posts: MatchedPost[] = []
   #notes = noNotes()
   /** When a position was saved last, by the monotonic clock. */
@@ -123,9 +124,11 @@ export class PostBatches {
   /** The batch is to be appended as soon as no other append is in progress. */
   #isDue = false
 
-  constructor(deps: BatchDeps, listener: BatchListener) {
+  /** `hasUnmatched` says whether posts wait for their matches, which come before what is added meanwhile. */
+  constructor(deps: BatchDeps, listener: BatchListener, hasUnmatched: () => boolean) {
     this.#deps = deps
     this.#listener = listener
+    this.#hasUnmatched = hasUnmatched
   }
 
   /** True when the batch is full, with so many more posts that wait for their matches. */
@@ -234,7 +237,9 @@ export class PostBatches {
   async #appendAndContinue(batch: Batch): Promise<void> {
     await this.#append(batch)
     this.#appending = undefined
-    if (this.#isDue) this.#begin()
+    // A report says how many of the next lines it is about, and a position what lies before it: nothing may overtake a post.
+    // Once that is matched, it is flushed.
+    if (this.#isDue && !this.#hasUnmatched()) this.#begin()
   }
 
   async #append(batch: Batch): Promise<void> {
