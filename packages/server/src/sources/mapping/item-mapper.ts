@@ -1,4 +1,5 @@
 /** Makes lines of items: by the operator's mapping, or of items that are envelopes already. */
+import { envelopeItemConverter } from "../../conversion/envelope-item.ts"
 import { envelopeLine, type SourceItem } from "./source-item.ts"
 
 /** The line of an item, and the position after it when it has one. */
@@ -15,9 +16,15 @@ export interface ItemMapper extends AsyncDisposable {
 
 /** The mapper of items that are envelopes. `lineBytesMax` is the most bytes of a line. */
 export function envelopeMapper(lineBytesMax: number): ItemMapper {
+  const converter = envelopeItemConverter()
+  const mapped = (item: SourceItem): MappedLine => {
+    const line = envelopeLine(item, lineBytesMax)
+    // Only an item with a member `envelope` can name the position itself.
+    const cursor = item.cursor ?? (line.includes('"envelope"') ? converter.begin(line).position : undefined)
+    return { line, cursor }
+  }
   return {
-    map: (items) =>
-      Promise.resolve(items.map((item) => ({ line: envelopeLine(item, lineBytesMax), cursor: item.cursor }))),
+    map: (items) => Promise.resolve(items.map(mapped)),
     [Symbol.asyncDispose]: () => Promise.resolve(),
   }
 }

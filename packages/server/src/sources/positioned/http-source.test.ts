@@ -114,6 +114,21 @@ test("the kind of an event is a variable of the mapping, which may pass events o
   ])
 })
 
+test("an endpoint whose items are envelopes with their positions is polled from the last of them on", async () => {
+  const asked: (string | null)[] = []
+  const envelopeOf = (cursor: number): string => JSON.stringify({ envelope: { data: { id: `${cursor}` } }, cursor })
+  const port = await feedOf(({ url }, response) => {
+    const since = new URL(`http://a${url}`).searchParams.get("since")
+    asked.push(since)
+    const from = Number(since)
+    response.end(from < 4 ? `${envelopeOf(from + 1)}\n${envelopeOf(from + 2)}\n` : "")
+  })
+  const run = await reading({ url: `http://127.0.0.1:${port}/items?since={cursor}`, pollSeconds: 1, start: "0" })
+  await expect.poll(() => asked.length, { timeout: 5_000 }).toBe(4)
+  expect(asked).toEqual(["0", "2", "4", "4"])
+  expect(run.lines).toEqual([1, 2, 3, 4].map((cursor) => ({ envelope: { data: { id: `${cursor}` } }, cursor })))
+})
+
 test("an endpoint that ends its responses is polled, at once while the position moves", async () => {
   const asked: (string | null)[] = []
   const port = await feedOf(({ url }, response) => {
