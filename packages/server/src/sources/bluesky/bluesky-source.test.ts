@@ -8,6 +8,7 @@ import type { TestServer } from "../../../../../test/support/test-server.testing
 import { openTestedStore } from "../../store/tested-store.testing.ts"
 import { startServerWith } from "../server-with-sources.testing.ts"
 import { metric } from "../stored-ids.testing.ts"
+import { startFeed } from "../positioned/reading.testing.ts"
 import { blueskySettings } from "./bluesky-source.ts"
 import { deleteCommit, postCommit, startJetstream, type JetstreamServer } from "./jetstream-server.testing.ts"
 
@@ -143,6 +144,23 @@ test("after a failure the next host is tried, five seconds before the position",
   await expect.poll(() => second.open, { timeout: 10_000 }).toBe(1)
   await expect.poll(() => storedTexts(server)).toEqual(textsOf(1, 3))
   expect(Number(second.queries[0]?.get("cursor"))).toBeLessThanOrEqual(us + 1_000_000 - 5_000_000)
+})
+
+test("a host that asks for a long wait is left for the next one at once", async () => {
+  let refusals = 0
+  await using limiting = await startFeed((_request, response) => {
+    refusals += 1
+    response.writeHead(429, { "retry-after": "3600" }).end()
+  })
+  await using jetstream = await startJetstream()
+  const urls = [`ws://127.0.0.1:${limiting.port}/subscribe`, jetstream.url]
+  await using server = await startServerWith([sky(jetstream.url, { urls })])
+  await expect.poll(() => jetstream.open, { timeout: 10_000 }).toBe(1)
+  jetstream.cut()
+  await expect.poll(() => jetstream.queries.length, { timeout: 10_000 }).toBe(2)
+  emitPosts(jetstream, textsOf(1, 2))
+  await expect.poll(() => storedTexts(server)).toEqual(textsOf(1, 2))
+  expect(refusals).toBe(1)
 })
 
 test("a host that says that the reader is too slow is left, and nothing is lost", async () => {

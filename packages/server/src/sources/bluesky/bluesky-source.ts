@@ -134,16 +134,45 @@ const clampUs = 60_000_000
 /** How long hosts keep events, less an hour. Source: bluesky-social/jetstream, docs/README.md: 36 h. */
 const keptUs = 35 * 3_600_000_000
 
+/** The hosts in turn, without those that have asked not to be connected to yet. */
+class HostsInTurn {
+  readonly #urls: readonly string[]
+  readonly #clock: Pick<Clock, "nowMs">
+  readonly #notBeforeMs = new Map<string, number>()
+  #next = 0
+
+  constructor(urls: readonly string[], clock: Pick<Clock, "nowMs">) {
+    this.#urls = urls
+    this.#clock = clock
+  }
+
+  /** The next one; when all are to be waited for, the one that asks for the shortest wait. */
+  take(): string {
+    const inTurn = this.#urls.map((_, at) => (this.#next + at) % this.#urls.length)
+    const [at = 0] = inTurn.toSorted((a, b) => this.#waitMs(a) - this.#waitMs(b))
+    this.#next = at + 1
+    return this.#urls[at] ?? ""
+  }
+
+  /** A host has asked for a wait. Returns how long all are to be waited for. */
+  refused(url: string, waitMs: number): number {
+    this.#notBeforeMs.set(url, this.#clock.nowMs() + waitMs)
+    return Math.min(...this.#urls.map((_, at) => this.#waitMs(at)))
+  }
+
+  #waitMs(at: number): number {
+    return Math.max(0, (this.#notBeforeMs.get(this.#urls[at] ?? "") ?? 0) - this.#clock.nowMs())
+  }
+}
+
 /** A reader of Jetstream. Each connection after a failure goes to the next host. */
 export function createBlueskyReader(settings: BlueskySourceSettings, deps: BlueskyReaderDeps): RecordReader {
-  let host = 0
+  const hosts = new HostsInTurn(settings.urls, deps.clock)
   const dictionaries = new Map<string, FrameDictionary>()
   const asked = new Set<string>()
   return {
     async read(position, sink, signal) {
-      const url = settings.urls[host % settings.urls.length] ?? ""
-      // Until it ends well, and it never does by itself.
-      host += 1
+      const url = hosts.take()
       const cursorUs = position === undefined ? undefined : Math.max(0, Number(position) - rewindUs)
       const dictionary = settings.isCompressed
         ? (dictionaries.get(url) ?? (await dictionaryOf(url, deps, signal)))
@@ -158,7 +187,9 @@ export function createBlueskyReader(settings: BlueskySourceSettings, deps: Blues
       } catch (error) {
         // The host may have another dictionary now.
         if (error instanceof SourceRefused) dictionaries.delete(url)
-        throw error
+        if (!(error instanceof AdvisedError) || error.waitMs === 0) throw error
+        // The other hosts are not to be waited for.
+        throw new AdvisedError(error.message, error.advice, { waitMs: hosts.refused(url, error.waitMs), cause: error })
       }
     },
   }

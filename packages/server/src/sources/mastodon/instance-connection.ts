@@ -19,6 +19,8 @@ import type { MastodonStream } from "./streams.ts"
 export interface InstanceConnection extends AsyncDisposable {
   /** Host and port. */
   readonly host: string
+  /** As that of `ReadableWebSocket`. */
+  readonly takenUntilMs: number
   /** Messages in order, each taken when the last one is done with. Throws at the end; returns when aborted. */
   messages(): AsyncIterable<StreamMessage>
 }
@@ -60,8 +62,11 @@ export async function connectWebSocket(options: ConnectionOptions, signal: Abort
   const read = messageReader(streams)
   return {
     host: socket.host,
+    get takenUntilMs() {
+      return socket.takenUntilMs
+    },
     async *messages() {
-      for await (const { bytes } of socket) yield read(bytes, clock.nowMs())
+      for await (const { bytes, heardAtMs } of socket) yield read(bytes, heardAtMs)
     },
     [Symbol.asyncDispose]: () => socket[Symbol.asyncDispose](),
   }
@@ -87,11 +92,16 @@ export async function connectEvents(options: ConnectionOptions, signal: AbortSig
     await using refused = response
     throw await refusalOf(refused, url.host, clock)
   }
+  let takenUntilMs = clock.nowMs()
+  const taken = (untilMs: number): void => void (takenUntilMs = untilMs)
   return {
     host: url.host,
+    get takenUntilMs() {
+      return takenUntilMs
+    },
     async *messages() {
       try {
-        yield* eventsIn(response, { host: url.host, stream: name, clock, lose: (error) => lost.abort(error) })
+        yield* eventsIn(response, { host: url.host, stream: name, clock, taken, lose: (error) => lost.abort(error) })
       } catch (error) {
         if (signal.aborted) return
         throw lost.signal.aborted ? lost.signal.reason : connectionFailure(url.host, error)
@@ -115,11 +125,14 @@ async function* eventsIn(
     host,
     stream,
     clock,
+    taken,
     lose,
   }: {
     readonly host: string
     readonly stream: string
     readonly clock: Clock
+    /** Called with the time up to which all is taken that has come, Unix ms. */
+    readonly taken: (untilMs: number) => void
     /** Ends the body with this error. */
     readonly lose: (error: Error) => void
   },
@@ -130,19 +143,21 @@ async function* eventsIn(
   life.start()
   for await (const chunk of response.body as AsyncIterable<Buffer>) {
     life.stop()
+    const receivedMs = clock.nowMs()
     const paused = setTimeout(
       () => lose(new Error(`Posts could not be taken for ${pausedMsMax / 1_000} s, so ${host} was left.`)),
       pausedMsMax,
     )
     try {
       for (const { bytes, event = "", fault } of events.read(chunk)) {
-        const place = { receivedMs: clock.nowMs(), bytes: bytes.length }
+        const place = { receivedMs, bytes: bytes.length }
         const payload = Buffer.from(bytes).toString("utf8")
         yield fault === undefined ? eventOf({ stream, event, payload }, place) : unreadable(payload, place)
       }
     } finally {
       clearTimeout(paused)
     }
+    taken(receivedMs)
     life.start()
   }
   throw new Error(`${host} has ended the stream.`)

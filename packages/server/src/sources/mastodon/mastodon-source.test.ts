@@ -260,8 +260,12 @@ describe("events", () => {
     const status = server.status({ content: `<p>${"a".repeat(10_000)}</p>` })
     for (let count = 0; count < 200; count += 1) server.send("public", "update", status)
     await expect.poll(() => server.subscribed, { timeout: 20_000 }).toEqual([])
+    const leftAtMs = Date.now()
+    await sleep(1_000)
     room.resolve()
     expect(await reading.end).toMatchObject({ message: expect.stringContaining("could not be taken for 10 s") })
+    // What waited came before.
+    expect(JSON.parse(positionOf(reading) ?? "").at).toBeLessThan(leftAtMs)
   })
 })
 

@@ -88,7 +88,7 @@ class Reading {
     const options = { ...this.#deps, url: instance.streamingUrl, token, streams }
     await using connection = await connect(options, either)
     this.#sink.connected(connection.host)
-    const besides = Promise.all([this.#heal(requests, either), this.#lookAround(either)])
+    const besides = Promise.all([this.#heal(requests, either), this.#lookAround(connection, either)])
     besides.catch((error: unknown) => failed.abort(error))
     try {
       await this.#follow(connection, besides)
@@ -96,7 +96,7 @@ class Reading {
       failed.abort(new Error("The connection has ended."))
       await besides.catch(() => undefined)
     }
-    if (signal.aborted) await this.#endWell()
+    if (signal.aborted) await this.#endWell(connection)
     else await besides
   }
 
@@ -130,22 +130,22 @@ class Reading {
   }
 
   /** Has the position move on while nothing comes, and looks what the streams bring. */
-  async #lookAround(signal: AbortSignal): Promise<void> {
+  async #lookAround(connection: InstanceConnection, signal: AbortSignal): Promise<void> {
     const { clock } = this.#deps
     while (!signal.aborted) {
       await clock.sleep(positionMs, signal)
       const nowMs = clock.nowMs()
       for (const [name, notice] of this.#watch.notices(nowMs)) this.#sink.notice(`events ${name}`, notice)
       if (!this.#isLive || signal.aborted || nowMs - this.#lines.writtenAtMs < positionMs) continue
-      this.#lines.readUntil(nowMs)
+      this.#lines.readUntil(connection.takenUntilMs)
       await this.#lines.writePosition()
     }
   }
 
-  /** The time up to which the instance was read is known exactly when the source ends by itself. */
-  async #endWell(): Promise<void> {
+  /** The time up to which the instance was read is known when the source ends by itself. */
+  async #endWell(connection: InstanceConnection): Promise<void> {
     if (!this.#isLive) return
-    this.#lines.readUntil(this.#deps.clock.nowMs())
+    this.#lines.readUntil(connection.takenUntilMs)
     // When the source is driven by another process by now, nothing can be written.
     await this.#lines.writePosition().catch(() => undefined)
   }

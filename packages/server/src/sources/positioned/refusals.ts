@@ -28,15 +28,19 @@ const retryAfterMsMax = 3_600_000
 /** A server has answered, and not with records. */
 export class SourceRefused extends AdvisedError {
   readonly status: number
-  /** The beginning of the body as text, at most 4 KiB. Nothing of it is logged. */
-  readonly body: string
+  readonly #body: string
 
   constructor({ host, status, retryAfter, body }: Refusal, nowMs: number) {
     const waitMs = retryAfter === undefined ? 0 : waitMsOf(retryAfter, nowMs)
     const wait = waitMs === 0 ? "" : ` It asks to wait ${Math.ceil(waitMs / 1_000)} s.`
     super(`${host} has answered with the status ${status}.${wait}`, adviceOn(status), { waitMs })
     this.status = status
-    this.body = body
+    this.#body = body
+  }
+
+  /** The beginning of the body as text, at most 4 KiB. It is no property of its own: a log shows those. */
+  get body(): string {
+    return this.#body
   }
 }
 

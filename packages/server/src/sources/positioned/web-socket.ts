@@ -25,6 +25,8 @@ export interface WebSocketMessage {
   readonly bytes: Buffer
   /** Otherwise it is text, which may be no UTF-8. */
   readonly isBinary: boolean
+  /** When it came, Unix ms. */
+  readonly heardAtMs: number
 }
 
 /** The address, and bounds of the connection. */
@@ -54,6 +56,8 @@ export interface WebSocketOptions {
 export interface ReadableWebSocket extends AsyncIterable<WebSocketMessage>, AsyncDisposable {
   /** Host and port. */
   readonly host: string
+  /** Up to when all is taken that has come, Unix ms. It stands still while nothing comes, no response to a ping either. */
+  readonly takenUntilMs: number
   /** Sends a text. Does nothing once the connection is lost. */
   send(text: string): void
 }
@@ -153,6 +157,9 @@ class OpenedWebSocket implements ReadableWebSocket {
   readonly #watchdogs: { readonly life: Watchdog; readonly messages: Watchdog | undefined }
   #waiting: WebSocketMessage[] = []
   #waitingBytes = 0
+  /** When something came last, and when the message came that was taken last, Unix ms. */
+  #heardAtMs: number
+  #takenAtMs: number
   #wake = Promise.withResolvers<void>()
   #lost: Error | undefined
   #pings: NodeJS.Timeout | undefined
@@ -163,6 +170,7 @@ class OpenedWebSocket implements ReadableWebSocket {
     this.#socket = socket
     this.#options = options
     this.#signal = signal
+    this.#heardAtMs = this.#takenAtMs = options.clock.nowMs()
     const watchdog = (ms: number, what: string): Watchdog =>
       new Watchdog(ms, () => this.#lose(new Error(`${host} has sent ${what} for ${ms / 1_000} s.`)), options.clock)
     const { silenceMsMax, messageSilenceMsMax } = options
@@ -171,6 +179,10 @@ class OpenedWebSocket implements ReadableWebSocket {
       messages: messageSilenceMsMax === undefined ? undefined : watchdog(messageSilenceMsMax, "no message"),
     }
     this.#listen()
+  }
+
+  get takenUntilMs(): number {
+    return this.#waitingBytes === 0 ? this.#heardAtMs : this.#takenAtMs
   }
 
   /** Waits until it is open. */
@@ -208,6 +220,7 @@ class OpenedWebSocket implements ReadableWebSocket {
         if (this.#signal.aborted) return
         yield message
         this.#waitingBytes -= memoryOf(message)
+        this.#takenAtMs = message.heardAtMs
       }
     }
   }
@@ -233,9 +246,9 @@ class OpenedWebSocket implements ReadableWebSocket {
     const { host } = this
     this.#signal.addEventListener("abort", this.#giveUp)
     this.#socket.on("open", () => this.#opened.resolve())
-    this.#socket.on("message", (data, isBinary) => this.#hear({ bytes: data as Buffer, isBinary }))
-    this.#socket.on("ping", () => this.#watchdogs.life.hear())
-    this.#socket.on("pong", () => this.#watchdogs.life.hear())
+    this.#socket.on("message", (data, isBinary) => this.#take(data as Buffer, isBinary))
+    this.#socket.on("ping", () => this.#hear())
+    this.#socket.on("pong", () => this.#hear())
     this.#socket.on("unexpected-response", (request, response) => void this.#refuse(request, response))
     this.#socket.on("error", (error) => this.#lose(this.#failureOf(error)))
     this.#socket.on("close", (code, reason) => {
@@ -246,9 +259,15 @@ class OpenedWebSocket implements ReadableWebSocket {
 
   readonly #giveUp = (): void => this.#lose(new Error("The connection was given up."))
 
-  #hear(message: WebSocketMessage): void {
+  #hear(): void {
+    this.#heardAtMs = this.#options.clock.nowMs()
     this.#watchdogs.life.hear()
+  }
+
+  #take(bytes: Buffer, isBinary: boolean): void {
+    this.#hear()
     this.#watchdogs.messages?.hear()
+    const message = { bytes, isBinary, heardAtMs: this.#heardAtMs }
     this.#waiting.push(message)
     this.#waitingBytes += memoryOf(message)
     if (this.#waitingBytes > waitingBytesMax) this.#pause()
