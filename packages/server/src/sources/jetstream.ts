@@ -148,7 +148,7 @@ class Session implements AsyncDisposable {
     } finally {
       await Promise.race([flow.end(), clock.sleep(drainMsMax)])
       monitor.notMeasured()
-      if (!signal.aborted) monitor.disconnected()
+      monitor.disconnected()
     }
   }
 

@@ -133,7 +133,7 @@ class Session implements AsyncDisposable {
       signal.removeEventListener("abort", stop)
       await Promise.race([flow.end(), clock.sleep(drainMsMax)])
       monitor.notMeasured()
-      if (!signal.aborted) monitor.disconnected()
+      monitor.disconnected()
     }
   }
 

@@ -185,7 +185,7 @@ class Session implements Disposable {
     } finally {
       await Promise.race([flow.end(), deps.clock.sleep(deps.drainMsMax)])
       deps.monitor.notMeasured()
-      if (!signal.aborted) deps.monitor.disconnected()
+      deps.monitor.disconnected()
     }
     await this.#leave()
   }

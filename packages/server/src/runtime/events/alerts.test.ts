@@ -46,7 +46,7 @@ const registered = new Map(
 const ofProcess = ["nodejs_eventloop_lag_p99_seconds", "process_resident_memory_bytes"]
 
 /** Words of PromQL that the rules use. Anything else that is not a label is the name of a metric. */
-const words = new Set(["sum", "rate", "increase", "by", "or", "and", "unless", "offset"])
+const words = new Set(["sum", "max", "rate", "increase", "by", "or", "and", "unless", "offset"])
 
 /** Labels that Prometheus itself adds. */
 const targetLabels = ["job", "instance"]
