@@ -260,7 +260,7 @@ export const clients: readonly Mutant[] = [
   ),
   mutant(
     "a client's body is read before its request begins",
-    `${server}/http/input/connection-input.ts#ConnectionInput.#waitsForReader`,
+    `${server}/http/input/connection-input.ts#ConnectionInput.#unread`,
     "request.readableFlowing !== null || request.destroyed",
     "request.readableFlowing === null || request.destroyed",
     `${server}/http/input/connection-input.test.ts`,
@@ -274,8 +274,8 @@ export const clients: readonly Mutant[] = [
   ),
   mutant(
     "small bodies that are passed on take memory that nobody counts",
-    `${server}/http/input/connection-input.ts#ConnectionInput.#waitsForReader`,
-    "this.#whole = { request, bytes: rest }",
+    `${server}/http/input/connection-input.ts#ConnectionInput.#take`,
+    "this.#whole = { request, bytes: bytes.length - start.at }",
     "this.#whole = undefined",
     `${server}/http/input/connection-input.test.ts`,
   ),

@@ -46,6 +46,20 @@ export interface IntakeBody {
   abort(): void
 }
 
+/**
+ * Has a body accepted of which all is there. Returns its report once all of it is durable. Throws the reason of the body when
+ * it fails; nothing of it stays open then.
+ */
+export async function endWith(body: IntakeBody, chunks: readonly Uint8Array[]): Promise<IngestReport> {
+  try {
+    for (const chunk of chunks.slice(0, -1)) await body.write(chunk)
+    return await body.end(chunks.at(-1))
+  } catch (error) {
+    body.abort()
+    throw error
+  }
+}
+
 /** Most memory of a body's chunks that are unread, or read and not durable. At the bound, `write` waits. Ours. */
 const windowBytesMax = 4 * 1024 * 1024
 

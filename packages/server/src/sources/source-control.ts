@@ -1,5 +1,6 @@
 /** The operator's view of sources, and the means to pause, resume and rewind them and to repeat their dead letters. */
 import type { Intake } from "../ingest/intake.ts"
+import { endWith } from "../ingest/port-body.ts"
 import { conflict } from "../model/problem.ts"
 import { SourceSuperseded } from "../model/source-superseded.ts"
 import type { SourceDeadLetter, StoredSource } from "../model/source.ts"
@@ -191,11 +192,8 @@ async function repeatLetters(
   const driver = (await store.sources()).find((stored) => stored.name === name)?.driver
   if (letters.length === 0 || driver === undefined) return { repeated: 0, rejected: 0 }
   const body = intake.openSource({ source: { name, driver, keepsPosition: true }, converter }, () => undefined)
-  for (const record of records) {
-    const line = lineOf(record)
-    if (line !== undefined) await body.write(line)
-  }
-  const { rejectedCount } = await body.end().catch((error: unknown) => {
+  const lines = records.map(lineOf).filter((line) => line !== undefined)
+  const { rejectedCount } = await endWith(body, lines).catch((error: unknown) => {
     throw error instanceof SourceSuperseded ? conflict(`The source ${name} was steered meanwhile. Try again.`) : error
   })
   // Those that were rejected again have new ids.

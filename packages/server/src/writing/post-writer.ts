@@ -8,6 +8,7 @@
 import { entitiesInText, textWeight } from "@sluice/rules"
 import { PerAppQueues } from "../control/per-app-queues.ts"
 import type { Intake } from "../ingest/intake.ts"
+import { endWith } from "../ingest/port-body.ts"
 import type { App } from "../model/app.ts"
 import { asId, type AppId, type PostId, type UserId } from "../model/ids.ts"
 import { membersOf, textOf } from "../model/json-text.ts"
@@ -144,9 +145,7 @@ async function write(
 
 /** Has a line accepted. False when a post with its id is stored already. */
 async function ingest(intake: Pick<Intake, "open">, line: string): Promise<boolean> {
-  const body = intake.open()
-  await body.write(Buffer.from(`${line}\n`))
-  const { accepted, rejected } = await body.end()
+  const { accepted, rejected } = await endWith(intake.open(), [Buffer.from(`${line}\n`)])
   const [fault] = rejected
   if (fault !== undefined) throw new Error(`A written post is not one for ingest: ${fault.detail}`)
   return accepted > 0

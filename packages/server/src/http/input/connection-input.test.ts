@@ -232,6 +232,41 @@ test("small bodies that were passed on count until they are read", async () => {
   expect(new Set(cuts)).toEqual(new Set(["input"]))
 })
 
+test("a small body that waits for its turn counts once", async () => {
+  const requests: IncomingMessage[] = []
+  const {
+    server,
+    cuts,
+    connect: open,
+  } = await trackedServer((request, response) => {
+    requests.push(request)
+    request.on("end", () => response.end("done"))
+  }, 20_000)
+  // As after a turn that has read much.
+  let isOver = false
+  const isTurnOver = vi.spyOn(InputTurns.prototype, "isOver").mockImplementation(() => isOver)
+  onTestFinished(() => isTurnOver.mockRestore())
+  const resumed: (() => void)[] = []
+  const wait = vi.spyOn(InputTurns.prototype, "wait").mockImplementation((_caller, resume) => {
+    resumed.push(resume)
+    return () => undefined
+  })
+  onTestFinished(() => wait.mockRestore())
+  server.on("request", () => (isOver = true))
+  const socket = await open()
+  socket.write(`POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 16000\r\n\r\n${"x".repeat(16_000)}`)
+  await expect.poll(() => resumed).toHaveLength(1)
+  // Another connection holds nearly all of the rest.
+  const other = await open()
+  other.write(`GET / HTTP/1.1\r\nHost: x\r\nA: ${"a".repeat(12_000)}`)
+  await sleep(50)
+  expect(cuts).toEqual([])
+  isOver = false
+  for (const resume of resumed) resume()
+  requests[0]?.resume()
+  expect((await once(socket, "data")).toString()).toContain("200")
+})
+
 const requestText = fc.oneof(
   fc.constant("GET /get HTTP/1.1\r\nHost: x\r\n\r\n"),
   fc.constant("\r\n\r\nGET /blank HTTP/1.1\r\nHost: x\r\n\r\n"),

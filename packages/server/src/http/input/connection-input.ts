@@ -115,6 +115,8 @@ export class ConnectionInput {
         this.#putBack(bytes.subarray(start.at))
         break
       }
+      const request = this.#unread
+      if (request !== undefined) this.#whole = { request, bytes: bytes.length - start.at }
       this.#parseSome(bytes, start)
     }
     if (this.heldBytes !== heldBefore) this.#deps.changed()
@@ -128,14 +130,15 @@ export class ConnectionInput {
 
   /** Pauses the socket until the request in progress is read. Node resumes it then. `rest`: bytes of the read that are left. */
   #waitsForReader(rest: number): boolean {
-    const request = this.#body?.request
-    if (request === undefined || request.readableFlowing !== null || request.destroyed) return false
-    if (this.#isWhole(rest)) {
-      this.#whole = { request, bytes: rest }
-      return false
-    }
+    if (this.#unread === undefined || this.#isWhole(rest)) return false
     this.#socket.pause()
     return true
+  }
+
+  /** The request in progress, until its body is read. */
+  get #unread(): IncomingMessage | undefined {
+    const request = this.#body?.request
+    return request === undefined || request.readableFlowing !== null || request.destroyed ? undefined : request
   }
 
   /** True if the rest of a read is the body of the request in progress, and small. */

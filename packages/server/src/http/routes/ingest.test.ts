@@ -2,11 +2,14 @@ import { once } from "node:events"
 import { PassThrough } from "node:stream"
 import { gzipSync } from "node:zlib"
 import { paths } from "@sluice/api"
-import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import fastify from "fastify"
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest"
+import type { Intake } from "../../ingest/intake.ts"
+import type { HttpDeps } from "../deps.ts"
 import { refusePosts, testedEngine } from "../../store/tested-store.testing.ts"
 import { startTestServer, type TestServer } from "../../../../../test/support/test-server.testing.ts"
 import { connectTo, everything } from "../../../../../test/support/raw-http.testing.ts"
-import { drained } from "./ingest.ts"
+import { drained, ingestRoutes } from "./ingest.ts"
 import { temporaryDirectory, type TemporaryDirectory } from "../../../../../test/support/temporary-directory.testing.ts"
 
 /** The machine may be slow. */
@@ -174,6 +177,46 @@ describe("when the server closes", () => {
       detail: "The server is closing. Lines taken, blank ones not counted: 2. Send the rest again later.",
     })
   })
+})
+
+test.each(["", "?ack=batch"])("a client that leaves before its body is read leaves no body open: %s", async (query) => {
+  const gate = Promise.withResolvers<void>()
+  const seen = { requests: 0, left: 0, open: 0 }
+  const intake: Pick<Intake, "open"> = {
+    open() {
+      seen.open += 1
+      const never = new Promise<never>(() => undefined)
+      const abort = (): void => void (seen.open -= 1)
+      return { failed: new AbortController().signal, write: () => never, end: () => never, stop: () => never, abort }
+    },
+  }
+  await using server = fastify()
+  server.setValidatorCompiler(() => () => true)
+  server.addHook("onRequest", async ({ raw }) => {
+    seen.requests += 1
+    raw.socket.once("close", () => (seen.left += 1))
+    await gate.promise
+  })
+  const failed = expect.unreachable
+  ingestRoutes(server, {
+    intake: intake as Intake,
+    events: { failed } as unknown as HttpDeps["events"],
+    closing: new AbortController().signal,
+  })
+  const socket = await connectTo(await server.listen({ host: "127.0.0.1", port: 0 }))
+  const body = gzipSync(line(1))
+  socket.write(
+    `POST ${paths.posts}${query} HTTP/1.1\r\nHost: x\r\nContent-Encoding: gzip\r\n` +
+      `Content-Type: application/x-ndjson\r\nContent-Length: ${body.length}\r\n\r\n`,
+  )
+  socket.write(body)
+  await expect.poll(() => seen.requests).toBe(1)
+  socket.resetAndDestroy()
+  await expect.poll(() => seen.left).toBe(1)
+  const opened = vi.spyOn(intake, "open")
+  gate.resolve()
+  await expect.poll(() => opened.mock.calls.length).toBe(1)
+  await expect.poll(() => seen.open).toBe(0)
 })
 
 test("waiting for a reader leaves no listeners behind", async () => {

@@ -17,7 +17,7 @@ import type { Static } from "typebox"
 import type { IncomingMessage } from "node:http"
 import { rejectedBeyondTakenMax } from "../../ingest/accept-posts.ts"
 import type { IngestReport } from "../../ingest/ingest-report.ts"
-import { BodyRefused, type IntakeBody } from "../../ingest/port-body.ts"
+import { BodyRefused, endWith, type IntakeBody } from "../../ingest/port-body.ts"
 import type { MatchUse } from "../../ingest/post-batches.ts"
 import { Problem } from "../../model/problem.ts"
 import { presentIngest, presentIngestEnd, presentIngestLine } from "../present/ingest.ts"
@@ -94,13 +94,10 @@ function wholeBody(payload: BodySource["payload"]): Buffer | undefined {
 }
 
 /** As `ingest`, for a body that is whole. */
-async function ingestWhole(body: IntakeBody, bytes: Buffer): Promise<IngestReport> {
-  try {
-    return await body.end(bytes)
-  } catch (error) {
-    body.abort()
+function ingestWhole(body: IntakeBody, bytes: Buffer): Promise<IngestReport> {
+  return endWith(body, [bytes]).catch((error: unknown) => {
     throw refusalOf(error)
-  }
+  })
 }
 
 /**
@@ -135,10 +132,17 @@ async function ingest(body: IntakeBody, source: BodySource): Promise<IngestRepor
 /** Thrown within this file when the server closes before the body ends. */
 class ServerCloses extends Error {}
 
+/** Thrown within this file when the connection closed before the body was read. Its code is that of Node for such an end. */
+class ClientLeft extends Error {
+  readonly code = "ECONNRESET"
+}
+
 /** The decoded body. It may be destroyed without the connection, on which the response is then sent. */
 function decodedBody({ payload, isEncoded }: BodySource): Duplex {
   const decoded = isEncoded ? createGunzip() : new PassThrough()
   payload.once("error", (error) => decoded.destroy(error))
+  // The client left while its token was read: then no error comes any more, and no end.
+  if (payload.destroyed) return decoded.destroy(new ClientLeft())
   return payload.pipe(decoded)
 }
 
