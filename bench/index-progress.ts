@@ -2,7 +2,7 @@
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { setTimeout as sleep } from "node:timers/promises"
-import { searchName } from "../packages/server/src/store/embedded/search/search-file.ts"
+import { searchName } from "../packages/server/src/store/embedded/connection/derived-files.ts"
 import { psql, type BenchDatabase } from "./psql.ts"
 import type { MeasuredSluice } from "./servers.ts"
 

@@ -349,7 +349,7 @@ async function loadAtOnce(
 }
 
 async function serveStore(
-  { cacheMegabytes, crashPoint: armedCrashPoint }: Config,
+  { cacheMegabytes, crashPoint: armedCrashPoint, search }: Config,
   engine: StoreEngine,
   {
     events,
@@ -358,7 +358,9 @@ async function serveStore(
 ): Promise<ServedStore> {
   const cacheBytes = cacheMegabytes * mebibyte
   const report = (where: string, error: unknown): void => events.failed({ where, error })
-  return engine.serve({ cacheBytes, crashPoint: armedCrashPoint, report, warn: events.databaseWarned, ...more })
+  const keepsSearchIndex = search !== "off"
+  const warn = events.databaseWarned
+  return engine.serve({ cacheBytes, crashPoint: armedCrashPoint, report, warn, keepsSearchIndex, ...more })
 }
 
 /** Most connections to the port of the metrics: a few scrapers, and room for those that stay open. Ours. */

@@ -273,6 +273,39 @@ test("a database is neither backed up nor restored by these commands, which name
   expect(await namesIn(directory.path)).toEqual([])
 })
 
+test("searches find all of a store in whose directory the index of another one, or of a later time, was left", async () => {
+  const found = async (server: TestServer): Promise<readonly string[]> => {
+    const { body } = await server.call(`${paths.searchAll}?query=cat&max_results=10`)
+    return ((body.data ?? []) as { id: string }[]).map(({ id }) => id)
+  }
+  const loseStore = async (): Promise<void> => {
+    for (const name of await namesIn(data)) if (name.startsWith("sluice.db")) await rm(join(data, name))
+    expect(await namesIn(data)).toContain("search.db")
+  }
+  {
+    await using server = await startTestServer({ data })
+    await filled(server, 3)
+    await backUpStore(configOf(data), copy)
+    await server.ingest(envelope(4, "cat"), envelope(5, "cat"))
+    expect(await found(server)).toEqual(["5", "4", "3", "2", "1"])
+  }
+  await loseStore()
+  await restoreStore(copy, configOf(data))
+  {
+    await using server = await startTestServer({ data })
+    await server.ingest(envelope(14, "cat"), envelope(15, "cat"))
+    expect(await found(server)).toEqual(["15", "14", "3", "2", "1"])
+  }
+  await loseStore()
+  {
+    await using server = await startTestServer({ data }, "dev", undefined, { isNew: true })
+    await server.ingest(...[21, 22, 23].map((id) => envelope(id, "cat")))
+    expect(await found(server)).toEqual(["23", "22", "21"])
+  }
+  await using _server = await startTestServer({ data, search: "off" })
+  expect(await namesIn(data)).not.toContain("search.db")
+})
+
 test("a restored backup remembers its deletions, and holds again what was deleted after it", async () => {
   const gone = ["1", "2"]
   {

@@ -18,7 +18,7 @@ import { MemorySearchIndex } from "../store/memory/memory-search-index.testing.t
 import { MemoryState, MemoryStore } from "../store/memory/memory-store.testing.ts"
 import type { ArrivalPosition } from "../store/port/arrival-store.ts"
 import { countPosts } from "./count-posts.ts"
-import { findPosts, tailPostsMax, type SearchBudget, type SearchDeps } from "./find-posts.ts"
+import { findPosts, readTail, tailPostsMax, type SearchBudget, type SearchDeps } from "./find-posts.ts"
 import { IndexFiller } from "./index-filler.ts"
 import { PostSearch } from "./post-search.ts"
 
@@ -162,6 +162,24 @@ class Searched {
     }
   }
 }
+
+test("large posts that wait for the index are read up to 8 MB, and not at all once the client has left", async () => {
+  const json = JSON.stringify({ data: { text: "c".repeat(1_000_000) } })
+  let reads = 0
+  const store = {
+    ...new Searched().deps().store,
+    async arrivedPosts() {
+      reads += 1
+      return { posts: [{ id: String(reads) as PostId, json }], damaged: [], position: String(reads) as ArrivalPosition }
+    },
+  }
+  const { index } = new Searched().deps()
+  expect(await readTail({ store, index, pause })).toBeUndefined()
+  expect(reads).toBe(9)
+  const left = (): Promise<void> => Promise.reject(new Error("left"))
+  await expect(readTail({ store, index, pause: left })).rejects.toThrow("left")
+  expect(reads).toBe(9)
+})
 
 /** Ids of all pages of a direction, in their order. */
 async function pagesOf(

@@ -5,7 +5,7 @@
  *     index ──► ids, some hundreds at a time ──► evaluated, unless exact ─┴─► merged by id, within a budget
  *
  * The position is read first, so a post that is indexed meanwhile is found in both and counted once. While more posts
- * than `tailPostsMax` wait for the index, as when it is built anew, all posts of the range are evaluated instead: the
+ * wait for the index than a search reads, as when it is built anew, all posts of the range are evaluated instead: the
  * posts found are the same, and a page that meets its budget ends early.
  *
  * A search finds the newest stored version of an edited post alone, and no older one that matches.
@@ -68,7 +68,7 @@ export interface SearchDeps {
     Pick<EditReads, "supersededOf" | "supersededWithin">
   readonly index: Pick<SearchIndex, "position" | "find" | "count" | "hasCutPosts">
   readonly clock: Pick<Clock, "monotonicMs">
-  /** Called before each evaluation. When it rejects, the search rejects with its error. */
+  /** Called before each evaluation, and each read of the tail. When it rejects, the search rejects with its error. */
   readonly pause: () => Promise<void> | undefined
 }
 
@@ -78,8 +78,14 @@ interface FindDeps extends SearchDeps {
   readonly rank?: (post: StoredPost) => void
 }
 
-/** Most posts that are evaluated because the index does not have them yet. Ours: some tens of milliseconds. */
-export const tailPostsMax = 1_000
+/**
+ * Most posts that are read because the index does not have them yet. Ours: the index is 0.6 s behind 5,000 posts/s (bench
+ * `indexing`), and to evaluate so many takes some tens of milliseconds.
+ */
+export const tailPostsMax = 3_000
+
+/** Most characters of such posts, which a search keeps while it runs; the last read may go over it. Ours. */
+const tailLengthMax = 8_388_608
 
 /** Most bytes of posts that are read at a time; the last one may go over it. Ours. */
 const chunkBytesMax = 1_048_576
@@ -124,10 +130,13 @@ export async function isExactWithin(
 export async function readTail({
   store,
   index,
-}: Pick<SearchDeps, "store" | "index">): Promise<ReadonlyMap<PostId, StoredPost> | undefined> {
+  pause,
+}: Pick<SearchDeps, "store" | "index" | "pause">): Promise<ReadonlyMap<PostId, StoredPost> | undefined> {
   let after = await index.position()
+  let length = 0
   const tail = new Map<PostId, StoredPost>()
   for (;;) {
+    await pause()
     const from = after === undefined ? {} : { after }
     const { posts, position } = await store.arrivedPosts({
       ...from,
@@ -136,8 +145,11 @@ export async function readTail({
       includeUnsettled: true,
     })
     if (position === undefined) return tail
-    for (const post of posts) tail.set(post.id, post)
-    if (tail.size >= tailPostsMax) return undefined
+    for (const post of posts) {
+      tail.set(post.id, post)
+      length += post.json.length
+    }
+    if (tail.size >= tailPostsMax || length >= tailLengthMax) return undefined
     after = position
   }
 }

@@ -41,6 +41,12 @@ const forgetMs = 3_600_000
  */
 const restPerStep = { behindOthers: 0.2, besideOthers: 2 }
 
+/**
+ * Steps that add posts before one that compacts, while posts never cease. Ours: both kinds of step take some milliseconds, and a
+ * partition, which takes thousands of steps to fill, is compacted in some hundreds.
+ */
+const addsPerCompaction = 16
+
 /** Longest that a search waits for steps; one that has begun is finished. Ours: a step of large posts takes as long. */
 const catchUpMsMax = 50
 
@@ -76,13 +82,16 @@ export class IndexFiller {
     const { clock, failed, isBehindOthers } = this.#deps
     const { behindOthers, besideOthers } = restPerStep
     let forgetsAtMs = clock.monotonicMs()
+    let adds = 0
     while (!signal.aborted) {
       let restMs = pollMs
       try {
         const startedMs = clock.monotonicMs()
         const hasAdded = await this.#next()
-        const hasMore = hasAdded || (await this.#deps.index.compact())
-        if (hasMore) restMs = (isBehindOthers ? behindOthers : besideOthers) * (clock.monotonicMs() - startedMs)
+        adds = hasAdded ? adds + 1 : 0
+        const hasCompacted = adds % addsPerCompaction === 0 && (await this.#deps.index.compact())
+        if (hasAdded || hasCompacted)
+          restMs = (isBehindOthers ? behindOthers : besideOthers) * (clock.monotonicMs() - startedMs)
         if (this.#deleted.isErasureTime(clock.monotonicMs(), { isBusy: hasAdded })) await this.#deleted.erase()
         if (clock.monotonicMs() >= forgetsAtMs) {
           forgetsAtMs = clock.monotonicMs() + forgetMs
@@ -127,9 +136,9 @@ export class IndexFiller {
       indexed.push(indexedPost(post, earlier))
     }
     try {
-      await index.add(indexed, position)
+      await index.add(indexed, { after, position })
     } catch (error) {
-      // Another process has added them: it had the lease until a moment ago.
+      // Another process has added them: it had the lease until a moment ago. Or the index was emptied: the next step begins anew.
       if (!(error instanceof IndexMoved)) throw error
     }
     return true

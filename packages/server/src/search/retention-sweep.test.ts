@@ -39,7 +39,7 @@ async function sweptIndex(
   const index = new MemorySearchIndex()
   await index.add(
     indexed.map((id) => ({ id, terms: [] })),
-    "1" as ArrivalPosition,
+    { after: undefined, position: "1" as ArrivalPosition },
   )
   const counted = { compared: 0 }
   const sweep = new RetentionSweep({
@@ -83,19 +83,23 @@ test("posts with ids that hold no time are compared, however many are there", as
   expect(await left()).toBe(1_200)
 })
 
-test("a pass compares no posts whose ids say that retention keeps them, but for the first", async () => {
-  const [spared, young] = [idsOfDay(9, 700), idsOfDay(1, 1_700)]
+test("from the lowest id on, a pass compares no posts whose ids say that retention keeps them, but for the first", async () => {
+  const [spared, young] = [idsOfDay(9, 700), idsOfDay(1, 3_700)]
   const indexed = [...spared, ...young]
-  const { sweep, counted, left } = await sweptIndex({ indexed, stored: indexed }, 2 * dayMs)
+  const { sweep, counted, left } = await sweptIndex({ indexed, stored: indexed }, 2 * dayMs, 1_500)
   await sweep.pass(never)
-  expect(counted.compared).toBe(1_000)
-  expect(await left()).toBe(2_400)
+  expect(counted.compared).toBe(1_000 + 1_500)
+  expect(await left()).toBe(4_400)
 })
 
-test("where posts are kept forever, a pass compares only the first", async () => {
-  const { sweep, counted } = await sweptIndex({ indexed: ids(1, 1_300), stored: ids(1, 1_300) }, 0)
+test("posts that were deleted while nobody kept the index up to date leave it in some passes, however long posts are kept", async () => {
+  const { sweep, counted, left } = await sweptIndex({ indexed: ids(1, 4_100), stored: ids(1, 3_500) }, 0, 1_000)
+  for (const passes of [1, 2, 3]) {
+    await sweep.pass(never)
+    expect([counted.compared, await left()]).toEqual([1_500 * passes, 4_100])
+  }
   await sweep.pass(never)
-  expect(counted.compared).toBe(500)
+  expect(await left()).toBe(3_500)
 })
 
 test("a pass ends after so many posts that are there, the next goes on behind them, and the last begins again", async () => {

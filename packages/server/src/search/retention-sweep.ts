@@ -1,12 +1,14 @@
 /**
- * Takes posts out of the search index that retention has deleted, so that counts do not count them.
+ * Takes posts out of the search index that are gone from the store, so that counts do not count them.
  *
- *     lowest id ──► posts that are gone: remove · posts still there: pass ──► so many are still there
- *     where the last pass stopped ──► the same ──► so many are still there, or the id at which retention ends
+ *     lowest id ──► posts that are gone: remove · posts still there: pass ──► so many are still there, or the first id that
+ *                                                                              retention keeps
+ *     where the last pass stopped ──► the same ──► so many are still there, or the last id
  *
  * Retention deletes nearly in the order of ids, so a pass begins with the lowest. But it spares posts that a dead letter
  * needs, and judges ids that hold no time by the time of the post: posts that are gone may lie behind any number that are
- * there. So each pass goes on from where the last one stopped, too, and begins again after the last id.
+ * there. Others were deleted while no process kept the index up to date. So each pass goes on from where the last one
+ * stopped, too, and begins again after the last id.
  */
 import { firstIdAt, type PostId } from "../model/ids.ts"
 import type { Clock } from "../runtime/clock.ts"
@@ -46,16 +48,20 @@ export class RetentionSweep {
 
   /** Makes one pass, or a part of it when `signal` aborts. */
   async pass(signal: AbortSignal): Promise<void> {
-    const reached = await this.#compare(idEnds.below, signal)
-    const from = reached !== undefined && reached < this.#reached ? this.#reached : reached
-    this.#reached = (from === undefined ? undefined : await this.#compare(from, signal)) ?? idEnds.below
+    const reached = await this.#compare(idEnds.below, { signal, keptFrom: this.#keptFrom() })
+    const from = reached > this.#reached ? reached : this.#reached
+    const next = await this.#compare(from, { signal, keptFrom: idEnds.above })
+    this.#reached = next === idEnds.above ? idEnds.below : next
   }
 
   /**
-   * Removes posts with ids above `from` that are gone, until it has compared `passedMax` that are there. Returns the id that it
-   * has reached; undefined when no post further on can be gone.
+   * Removes posts with ids above `from` that are gone, until it has compared `passedMax` that are there, or has come to
+   * `keptFrom` and found none that was gone. Returns the id that it has reached: the last of all after the last post.
    */
-  async #compare(from: bigint, signal: AbortSignal): Promise<bigint | undefined> {
+  async #compare(
+    from: bigint,
+    { signal, keptFrom }: { readonly signal: AbortSignal; readonly keptFrom: bigint },
+  ): Promise<bigint> {
     const { store, index, passedMax = passedPostsMax } = this.#deps
     let reached = from
     let passed = 0
@@ -65,9 +71,10 @@ export class RetentionSweep {
       const stored = await storedOf(store, ids)
       const gone = ids.filter((id) => !stored.has(id))
       if (gone.length > 0) await index.remove(gone)
-      reached = BigInt(ids.at(-1) ?? idEnds.above)
       passed += stored.size
-      if (ids.length < comparedMax || (gone.length === 0 && reached >= this.#keptFrom())) return undefined
+      if (ids.length < comparedMax) return idEnds.above
+      reached = BigInt(ids.at(-1) ?? idEnds.above)
+      if (gone.length === 0 && reached >= keptFrom) return reached
     }
     return reached
   }

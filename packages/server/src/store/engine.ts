@@ -99,6 +99,11 @@ export interface ServeSettings {
   readonly rounds: FairRounds
   /** The point at which a test kills the process. */
   readonly crashPoint: string | undefined
+  /**
+   * Whether the server keeps the search index up to date; true when absent. Otherwise the store removes an index that no other
+   * process uses: later it would have posts that were deleted meanwhile.
+   */
+  readonly keepsSearchIndex?: boolean
   /** Names of the sources that the server can drive, each unless another process does. */
   readonly sources?: readonly string[]
   /** Called when something fails that the store does by itself, and will try again. */

@@ -36,6 +36,14 @@ export interface SearchRange {
   readonly limit: number
 }
 
+/** A step of an index. */
+export interface IndexStep {
+  /** The position of the index before it, as `position` returned it. */
+  readonly after: ArrivalPosition | undefined
+  /** The position afterwards. */
+  readonly position: ArrivalPosition
+}
+
 /**
  * An index, as one thread has it open. A method that rejects has changed nothing of the index, or has emptied an index that
  * was found to be damaged.
@@ -44,10 +52,10 @@ export interface SearchIndex extends AsyncDisposable {
   /** Up to where posts are in the index. Absent while it is to be filled from the first post on. */
   position(): Promise<ArrivalPosition | undefined>
   /**
-   * Adds the posts that follow what `position` or `add` last returned here, and moves the position, in one transaction. A post
-   * that is there already is kept as it is. Throws `IndexMoved` when another process has moved the position meanwhile.
+   * Adds the posts of a step, and moves the position, in one transaction. A post that is there already is kept as it is. Throws
+   * `IndexMoved` when the index is not where the step begins: another process has moved it, or it was emptied.
    */
-  add(posts: readonly IndexedPost[], position: ArrivalPosition): Promise<void>
+  add(posts: readonly IndexedPost[], step: IndexStep): Promise<void>
   /**
    * Ids of posts of which the query holds, in the order of the direction, at most `limit`. Throws `StoreUnavailable`, as `count`
    * does, when the index is emptied meanwhile. A caller that needs to know up to where it was searched reads the position

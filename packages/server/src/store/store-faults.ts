@@ -65,8 +65,8 @@ export class LeaseLost extends Error {
 }
 
 /**
- * Another process has moved the position of the search index, or emptied it, since this one has read it. Nothing was added:
- * the caller reads the position and goes on from there.
+ * The search index was moved by another process, or emptied, since its position was read. Nothing was added: the caller reads
+ * the position and goes on from there.
  */
 export class IndexMoved extends Error {
   override readonly name = "IndexMoved"

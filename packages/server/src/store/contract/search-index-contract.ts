@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import type { PostId } from "../../model/ids.ts"
 import type { ArrivalPosition } from "../port/arrival-store.ts"
 import type { IndexedPost, SearchIndex } from "../search-index.ts"
-import { StoreUnavailable } from "../store-faults.ts"
+import { IndexMoved, StoreUnavailable } from "../store-faults.ts"
 
 /** A way to an index that is empty at first and keeps what it was given. Its partitions have few posts. */
 export interface IndexUnderTest extends AsyncDisposable {
@@ -57,6 +57,15 @@ const hostileTerms = [
   "'; DROP TABLE posts; --",
 ]
 
+/** Adds posts to an index wherever it is. */
+export async function addTo(
+  index: SearchIndex,
+  posts: readonly IndexedPost[],
+  position: ArrivalPosition,
+): Promise<void> {
+  await index.add(posts, { after: await index.position(), position })
+}
+
 /** The tests that an index passes. */
 export function searchIndexContract(name: string, make: () => Promise<IndexUnderTest>, { runs = 100 } = {}): void {
   describe(`${name} keeps the contract of a search index`, () => {
@@ -85,24 +94,37 @@ export function searchIndexContract(name: string, make: () => Promise<IndexUnder
       expect(await index.position()).toBeUndefined()
       expect(await found(everything)).toEqual([])
       expect(await index.count(everything, [0n, 10n, greatest])).toEqual([0, 0])
-      await index.add([post(7, "t:a"), post(5, "t:b")], at(2))
-      await index.add([], at(3))
+      await addTo(index, [post(7, "t:a"), post(5, "t:b")], at(2))
+      await addTo(index, [], at(3))
       await reopen()
       expect(await index.position()).toBe(at(3))
       expect(await found(everything)).toEqual(["7", "5"])
       expect(await found(term("t:b"))).toEqual(["5"])
     })
 
+    test("a step that begins elsewhere than where the index is adds nothing and moves nothing", async () => {
+      await expect(index.add([post(1, "t:a")], { after: at(1), position: at(2) })).rejects.toThrow(IndexMoved)
+      await index.add([post(1, "t:a")], { after: undefined, position: at(2) })
+      await expect(index.add([post(2, "t:a")], { after: undefined, position: at(1) })).rejects.toThrow(IndexMoved)
+      await expect(index.add([post(2, "t:a")], { after: at(1), position: at(3) })).rejects.toThrow(IndexMoved)
+      expect(await index.position()).toBe(at(2))
+      expect(await found(everything)).toEqual(["1"])
+      await index.clear()
+      await expect(index.add([post(2, "t:a")], { after: at(2), position: at(3) })).rejects.toThrow(IndexMoved)
+      expect(await index.position()).toBeUndefined()
+    })
+
     test("a post is kept once and as it first was", async () => {
-      await index.add([post(5, "t:a"), post(5, "t:b"), post(9, "t:a")], at(1))
-      await index.add([post(9, "t:b"), post(5, "t:b")], at(2))
+      await addTo(index, [post(5, "t:a"), post(5, "t:b"), post(9, "t:a")], at(1))
+      await addTo(index, [post(9, "t:b"), post(5, "t:b")], at(2))
       expect(await found(term("t:a"))).toEqual(["9", "5"])
       expect(await found(term("t:b"))).toEqual([])
       expect(await index.count(everything, [0n, greatest])).toEqual([2])
     })
 
     test("a range leaves its lower end out and takes its upper end in, either way, up to its limit", async () => {
-      await index.add(
+      await addTo(
+        index,
         [1n, 2n, 3n, greatest - 1n, greatest].map((id) => post(id, "t:a")),
         at(1),
       )
@@ -117,12 +139,12 @@ export function searchIndexContract(name: string, make: () => Promise<IndexUnder
     })
 
     test("posts that are removed are found no more, and may come again", async () => {
-      await index.add([post(1, "t:a"), post(2, "t:a"), post(3, "t:a")], at(1))
+      await addTo(index, [post(1, "t:a"), post(2, "t:a"), post(3, "t:a")], at(1))
       await index.remove(["2", "8"] as PostId[])
       expect(await found(everything)).toEqual(["3", "1"])
       await reopen()
       expect(await found(term("t:a"))).toEqual(["3", "1"])
-      await index.add([post(2, "t:b")], at(2))
+      await addTo(index, [post(2, "t:b")], at(2))
       expect(await found(term("t:a"))).toEqual(["3", "1"])
       expect(await found(term("t:b"))).toEqual(["2"])
       expect(await index.count(everything, [0n, 2n, 9n])).toEqual([1, 2])
@@ -130,7 +152,8 @@ export function searchIndexContract(name: string, make: () => Promise<IndexUnder
 
     test("all below an id is removed, whole partitions and a part of one, and what is older may come again", async () => {
       const ids = [0, 0, 0, 1, 1, 2, 2, 2, 3].map((day, number) => idOfDay(day) + BigInt(number))
-      await index.add(
+      await addTo(
+        index,
         ids.map((id) => post(id, "t:a")),
         at(1),
       )
@@ -141,12 +164,12 @@ export function searchIndexContract(name: string, make: () => Promise<IndexUnder
       expect(await found(term("t:a"), { direction: "newer" })).toEqual(left)
       await reopen()
       expect(await found(everything, { direction: "newer" })).toEqual(left)
-      await index.add([post(3, "t:a"), post(ids[4] ?? 0n, "t:a"), post(ids[0] ?? 0n, "t:b")], at(2))
+      await addTo(index, [post(3, "t:a"), post(ids[4] ?? 0n, "t:a"), post(ids[0] ?? 0n, "t:b")], at(2))
       expect(await found(everything, { direction: "newer" })).toEqual(["3", String(ids[0]), String(ids[4]), ...left])
       await index.removeBelow(greatest)
       expect(await found(everything)).toEqual([])
       expect(await index.position()).toBe(at(2))
-      await index.add([post(4, "t:a")], at(3))
+      await addTo(index, [post(4, "t:a")], at(3))
       expect(await found(term("t:a"))).toEqual(["4"])
     })
 
@@ -158,29 +181,29 @@ export function searchIndexContract(name: string, make: () => Promise<IndexUnder
         { above: 2n, upTo: idOfDay(3) },
       ]
       const seen = (): Promise<readonly boolean[]> => Promise.all(ranges.map((range) => index.hasCutPosts(range)))
-      await index.add([post(1, "t:a"), post(3, "t:a"), post(idOfDay(2), "t:a")], at(1))
+      await addTo(index, [post(1, "t:a"), post(3, "t:a"), post(idOfDay(2), "t:a")], at(1))
       expect(await seen()).toEqual([false, false, false, false])
-      await index.add([post(2, cutTerm)], at(2))
+      await addTo(index, [post(2, cutTerm)], at(2))
       expect(await seen()).toEqual([true, true, false, false])
       await index.replace([post(3, cutTerm), post(2, "t:b")])
       expect(await seen()).toEqual([true, false, true, true])
       await index.remove(["3" as PostId])
       expect(await seen()).toEqual([false, false, false, false])
-      await index.add([post(idOfDay(2) + 1n, cutTerm)], at(3))
+      await addTo(index, [post(idOfDay(2) + 1n, cutTerm)], at(3))
       await reopen()
       expect(await seen()).toEqual([true, false, false, true])
       await index.clear()
       expect(await seen()).toEqual([false, false, false, false])
-      await index.add([post(3, cutTerm)], at(1))
+      await addTo(index, [post(3, cutTerm)], at(1))
       expect(await seen()).toEqual([true, false, true, true])
     })
 
     test("an index that was emptied has no position, and is filled again", async () => {
-      await index.add([post(idOfDay(1), "t:a"), post(idOfDay(2), "t:a"), post(idOfDay(3), "t:a")], at(1))
+      await addTo(index, [post(idOfDay(1), "t:a"), post(idOfDay(2), "t:a"), post(idOfDay(3), "t:a")], at(1))
       await index.clear()
       expect(await index.position()).toBeUndefined()
       expect(await found(everything)).toEqual([])
-      await index.add([post(idOfDay(1), "t:b")], at(1))
+      await addTo(index, [post(idOfDay(1), "t:b")], at(1))
       await reopen()
       expect(await index.position()).toBe(at(1))
       expect(await found(everything)).toEqual([String(idOfDay(1))])
@@ -188,7 +211,8 @@ export function searchIndexContract(name: string, make: () => Promise<IndexUnder
 
     test("a search fails when the index is emptied meanwhile, and does not end early", async () => {
       const ids = [1, 2, 3, 4].flatMap((day) => [0n, 1n, 2n].map((number) => idOfDay(day) + number))
-      await index.add(
+      await addTo(
+        index,
         ids.map((id) => post(id, "t:a")),
         at(1),
       )
@@ -201,7 +225,8 @@ export function searchIndexContract(name: string, make: () => Promise<IndexUnder
 
     test("terms that mean something to the index's own language are texts as any other, and no two are the same", async () => {
       const terms = [...new Set(hostileTerms)]
-      await index.add(
+      await addTo(
+        index,
         terms.map((text, number) => post(number + 1, text)),
         at(1),
       )
@@ -213,7 +238,11 @@ export function searchIndexContract(name: string, make: () => Promise<IndexUnder
 
     test("a query of a thousand parts, and one of a thousand groups within one another, find what they say", async () => {
       const names = Array.from({ length: 1_300 }, (_, number) => `t:word${number}`)
-      await index.add([post(1, ...names), post(2, ...names.slice(1)), post(3, names[7] ?? ""), post(4, "t:b")], at(1))
+      await addTo(
+        index,
+        [post(1, ...names), post(2, ...names.slice(1)), post(3, names[7] ?? ""), post(4, "t:b")],
+        at(1),
+      )
       const any = { kind: "any", of: names.map(term) } as const
       const every = { kind: "all", of: names.map(term) } as const
       expect(await found(any)).toEqual(["3", "2", "1"])
@@ -267,7 +296,8 @@ export function searchIndexContract(name: string, make: () => Promise<IndexUnder
           async function take(step: Step, position: ArrivalPosition): Promise<void> {
             if (step.kind === "add") {
               for (const { id, terms } of step.posts) if (!posts.has(id)) posts.set(id, new Set(terms))
-              await index.add(
+              await addTo(
+                index,
                 step.posts.map(({ id, terms }) => post(id, ...terms)),
                 position,
               )
@@ -329,7 +359,8 @@ async function addUntilKilled(module: string, { additions }: { readonly addition
       const ids = Array.from({ length: ${postsOfAddition} }, (_, post) => {
         return ${idOfDay(0)}n + BigInt(number % 5) * ${idOfDay(1) - idOfDay(0)}n + BigInt(100 * number + post)
       })
-      await index.add(ids.map((id) => ({ id: String(id), terms: ["t:addition" + number] })), String(number))
+      const after = number === 1 ? undefined : String(number - 1)
+      await index.add(ids.map((id) => ({ id: String(id), terms: ["t:addition" + number] })), { after, position: String(number) })
       process.stdout.write(number + "\\n")
     }`
   const child = spawn(process.execPath, ["--input-type=module", "-e", script], { stdio: ["ignore", "pipe", "inherit"] })

@@ -1,6 +1,6 @@
 /** The embedded store as an engine: one SQLite file in a data directory, with a thread that writes. */
 import { lstatSync, statSync } from "node:fs"
-import { dirname, join } from "node:path"
+import { dirname } from "node:path"
 import type { MessagePort } from "node:worker_threads"
 import { systemClock } from "../../runtime/clock.ts"
 import type {
@@ -17,6 +17,7 @@ import { soleLeases } from "../leases.ts"
 import type { StoreChange } from "../store.ts"
 import { StoreFailed } from "../store-faults.ts"
 import { isEmptyStore, storeFile, storeName } from "./connection/database.ts"
+import { removeSearchFile, searchFileOf, searchName } from "./connection/derived-files.ts"
 import { copyStore } from "./connection/copy-store.ts"
 import { lockDirectory } from "./connection/directory-lock.ts"
 import { openEmbeddedStore, openEmbeddedStoreThrough, openToRead } from "./serving/embedded-store.ts"
@@ -25,7 +26,6 @@ import { examineStore } from "./serving/examined-store.ts"
 import { ReadFaults } from "./connection/read-faults.ts"
 import { storeFault } from "./connection/sqlite-faults.ts"
 import { openEmbeddedSearchIndex } from "./search/embedded-search-index.ts"
-import { searchName } from "./search/search-file.ts"
 import { readStoredRows } from "./serving/stored-rows.ts"
 import { allChanges } from "./serving/write-port.ts"
 import { startStoreWriter } from "./serving/writer-thread.ts"
@@ -74,8 +74,8 @@ export const opener: StoreOpener = {
   },
   openReadAccess: (data) => openToRead(data as ReadAccessData),
   openSearchIndex: (data, settings) => {
-    const directory = dirname((data as ReadAccessData).file)
-    return opened(directory, openEmbeddedSearchIndex(join(directory, searchName), settings))
+    const { file } = data as ReadAccessData
+    return opened(dirname(file), openEmbeddedSearchIndex(searchFileOf(file), settings))
   },
 }
 
@@ -141,7 +141,11 @@ function find(path: string): FoundStore {
   }
 }
 
-async function serve(file: string, { cacheBytes, crashPoint, rounds }: ServeSettings): Promise<ServedStore> {
+async function serve(
+  file: string,
+  { cacheBytes, crashPoint, rounds, keepsSearchIndex = true }: ServeSettings,
+): Promise<ServedStore> {
+  if (!keepsSearchIndex) removeSearchFile(searchFileOf(file))
   await using opening = new AsyncDisposableStack()
   // Half for the pages of the writer, a quarter for the pages of reads, a quarter for recently read matches.
   const quarter = cacheBytes / 4

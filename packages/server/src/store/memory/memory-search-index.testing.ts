@@ -2,7 +2,8 @@
 import { cutTerm, indexQueryHolds, type IndexQuery } from "@sluice/rules"
 import type { PostId } from "../../model/ids.ts"
 import type { ArrivalPosition } from "../port/arrival-store.ts"
-import type { IndexedPost, SearchIndex, SearchRange } from "../search-index.ts"
+import type { IndexedPost, IndexStep, SearchIndex, SearchRange } from "../search-index.ts"
+import { IndexMoved } from "../store-faults.ts"
 
 /** The contents of an index, which outlive the object that reads them. */
 export class MemoryIndexState {
@@ -22,7 +23,8 @@ export class MemorySearchIndex implements SearchIndex {
     return this.#state.position
   }
 
-  async add(posts: readonly IndexedPost[], position: ArrivalPosition): Promise<void> {
+  async add(posts: readonly IndexedPost[], { after, position }: IndexStep): Promise<void> {
+    if (this.#state.position !== after) throw new IndexMoved("The search index is not where the step begins.")
     for (const { id, terms } of posts) {
       if (!this.#state.posts.has(id)) this.#state.posts.set(id, new Set(terms))
     }

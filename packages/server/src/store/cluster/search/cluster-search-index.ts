@@ -6,7 +6,7 @@
  *     search_<version>_<id>   a partition: id, terms as `tsvector`, with a GIN index
  *
  * One process at a time fills it, and all search it. A process that fills it while another one still does finds that the
- * position is not the one that it knows, and adds nothing. A program with terms of another version has an index of its own, and
+ * position is not the one that its step begins with, and adds nothing. A program with terms of another version has an index of its own, and
  * drops those of earlier versions when it begins; processes of the earlier program go on without one.
  *
  * Commits do not wait for the disk (`synchronous_commit=off`): a crash may lose the last of them, the position with the posts, and
@@ -18,7 +18,7 @@ import pg from "pg"
 import type { PostId } from "../../../model/ids.ts"
 import { idEnds } from "../../id-bounds.ts"
 import type { ArrivalPosition } from "../../port/arrival-store.ts"
-import type { IndexedPost, SearchIndex, SearchIndexSettings, SearchRange } from "../../search-index.ts"
+import type { IndexedPost, IndexStep, SearchIndex, SearchIndexSettings, SearchRange } from "../../search-index.ts"
 import {
   groupByPartition,
   partitionPostsMin,
@@ -66,8 +66,6 @@ class ClusterSearchIndex implements SearchIndex {
   readonly #database: ClusterDatabase
   readonly #version: number
   readonly #postsMin: number
-  /** The position as this process last read or moved it; `null` when there was none. Absent before that. */
-  #known: ArrivalPosition | null | undefined
 
   constructor(
     database: ClusterDatabase,
@@ -95,22 +93,18 @@ class ClusterSearchIndex implements SearchIndex {
   }
 
   async position(): Promise<ArrivalPosition | undefined> {
-    this.#known = await readPosition(this.#database, this.#version)
-    return this.#known ?? undefined
+    return (await readPosition(this.#database, this.#version)) ?? undefined
   }
 
-  async add(posts: readonly IndexedPost[], position: ArrivalPosition): Promise<void> {
+  async add(posts: readonly IndexedPost[], { after, position }: IndexStep): Promise<void> {
     await this.#database.write(async (transaction) => {
       await transaction.script("SET LOCAL synchronous_commit = off")
       const current = await lockIndex(transaction, this.#version)
-      if (this.#known !== undefined && current !== this.#known) {
-        throw new IndexMoved("Another process has moved the position of the search index.")
-      }
+      if ((current ?? undefined) !== after) throw new IndexMoved("The search index is not where the step begins.")
       const partitions = await this.#partitions(transaction)
       for (const placed of placePosts(partitions, posts, this.#postsMin)) await this.#addTo(transaction, placed)
       await transaction.run("UPDATE search_indexes SET position = $2 WHERE terms_version = $1", this.#version, position)
     })
-    this.#known = position
   }
 
   async find(query: IndexQuery, range: SearchRange): Promise<readonly PostId[]> {
@@ -195,7 +189,6 @@ class ClusterSearchIndex implements SearchIndex {
 
   async clear(): Promise<void> {
     await this.#empty(this.#version)
-    this.#known = null
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -3,8 +3,9 @@ import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { StoreDamaged, StoreFull } from "../../store-faults.ts"
 import { defineRowChecksum } from "./checked-rows.ts"
+import { removeSearchFile, searchFileOf } from "./derived-files.ts"
 import { busyMs, checkpointPages, pageBytes } from "./log-checkpoints.ts"
-import { beginEpochOfCopy } from "../nouns/log-epochs.ts"
+import { beginEpochOfCopy, isMarkedAsCopy } from "../nouns/log-epochs.ts"
 import { migrate } from "./migrations.ts"
 import { damagedSchema } from "./schema.ts"
 import { withStoreFaults } from "./sqlite-faults.ts"
@@ -36,6 +37,8 @@ export function openForWriting(file: string, { cacheBytes = defaultCacheBytes } 
     db.exec("PRAGMA secure_delete = ON")
     boundCache(db, cacheBytes)
     writeBack(db)
+    // One that is there is of another store, or of later posts than a backup has.
+    if (isEmpty(db) || isMarkedAsCopy(db)) removeSearchFile(searchFileOf(file))
     migrate(db)
     beginEpochOfCopy(db)
     refuseDamagedSchema(db)
@@ -79,10 +82,14 @@ export function openForReading(file: string, { cacheBytes = defaultCacheBytes } 
 export function isEmptyStore(file: string): boolean {
   try {
     using db = new DatabaseSync(file, { readOnly: true })
-    return db.prepare("PRAGMA user_version").get()?.["user_version"] === 0
+    return isEmpty(db)
   } catch {
     return false
   }
+}
+
+function isEmpty(db: DatabaseSync): boolean {
+  return db.prepare("PRAGMA user_version").get()?.["user_version"] === 0
 }
 
 /**

@@ -16,7 +16,7 @@ import { DatabaseSync } from "node:sqlite"
 import { indexQueryHolds, type IndexQuery } from "@sluice/rules"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import type { PostId } from "../../../model/ids.ts"
-import { at, idOfDay, searchIndexContract } from "../../contract/search-index-contract.ts"
+import { addTo, at, idOfDay, searchIndexContract } from "../../contract/search-index-contract.ts"
 import type { SearchIndex, SearchIndexSettings } from "../../search-index.ts"
 import { StoreUnavailable } from "../../store-faults.ts"
 import { storeFile } from "../connection/database.ts"
@@ -57,7 +57,7 @@ test("a query that is nested deeper than FTS5 reads finds the posts of many wind
   await using index = await openEmbeddedSearchIndex(join(directory.path, "search.db"), { termsVersion: 1 })
   const ids = Array.from({ length: 2_000 }, (_, number) => idOfDay(0) + BigInt(number))
   const posts = ids.map((id, number) => ({ id: String(id) as PostId, terms: [`t:${number % 7}`, `t:${number % 11}b`] }))
-  await index.add(posts, at(1))
+  await addTo(index, posts, at(1))
   const nested = Array.from({ length: 201 }, (_, level) => level).reduce<IndexQuery>(
     (within, level) => ({
       kind: level % 2 === 0 ? "any" : "all",
@@ -78,7 +78,8 @@ test("a query that is nested deeper than FTS5 reads finds the posts of many wind
 test("more posts than one statement counts are each counted once, in the interval of their ids", async () => {
   await using index = await openEmbeddedSearchIndex(join(directory.path, "search.db"), { termsVersion: 1 })
   const ids = Array.from({ length: 25_000 }, (_, number) => idOfDay(0) + BigInt(number))
-  await index.add(
+  await addTo(
+    index,
     ids.map((id) => ({ id: String(id) as PostId, terms: [id % 5n === 0n ? "t:a" : "t:b"] })),
     at(1),
   )
@@ -100,13 +101,13 @@ test("posts that come late, more than there is room for between others, are foun
   }))
   // The ends first, so that all others come between two numbers, in a random order.
   const ends = [posts[0], posts.at(-1)].filter((post) => post !== undefined)
-  await index.add(ends, at(1))
+  await addTo(index, ends, at(1))
   const others = posts.slice(1, -1).toSorted(() => random() - 0.5)
   for (let begin = 0; begin < others.length; begin += 100) {
-    await index.add(others.slice(begin, begin + 100), at(begin + 2))
+    await addTo(index, others.slice(begin, begin + 100), at(begin + 2))
   }
   // A repetition of some of them changes nothing.
-  await index.add(others.slice(0, 200), at(5_000))
+  await addTo(index, others.slice(0, 200), at(5_000))
 
   const term = { kind: "term", term: "t:3" } as const
   const expect_ = async (expected: readonly PostId[]): Promise<void> => {
@@ -142,7 +143,7 @@ test("a post whose number has lost its id is damage, and not a post that is miss
   const file = join(directory.path, "search.db")
   await using index = await openEmbeddedSearchIndex(file, { termsVersion: 1 })
   const posts = ["5", "9"].map((id) => ({ id: id as PostId, terms: ["t:a"] }))
-  await index.add(posts, at(1))
+  await addTo(index, posts, at(1))
   const db = new DatabaseSync(file)
   db.exec("DELETE FROM numbers_0 WHERE id = 5")
   db.close()
@@ -152,7 +153,7 @@ test("a post whose number has lost its id is damage, and not a post that is miss
 
 test("a thread opens the index of the store that it was granted access to", async () => {
   await using index = await opener.openSearchIndex({ file: storeFile(directory.path) }, settings)
-  await index.add([{ id: "5" as PostId, terms: ["t:a"] }], at(1))
+  await addTo(index, [{ id: "5" as PostId, terms: ["t:a"] }], at(1))
   expect(statSync(join(directory.path, "search.db")).isFile()).toBe(true)
   const names = new Set(embeddedEngine(directory.path).files.all.map(({ name }) => name))
   expect(readdirSync(directory.path).filter((name) => !names.has(name))).toEqual([])
@@ -173,21 +174,21 @@ describe("the file of the index", () => {
     for (let day = 0; day < 4; day += 1) {
       const ids = Array.from({ length: 1_000 }, (_, number) => idOfDay(day) + BigInt(number))
       const posts = ids.map((id) => ({ id: String(id) as PostId, terms: [`t:${id}`, "t:a"] }))
-      await index.add(posts, at(day + 1))
+      await addTo(index, posts, at(day + 1))
     }
   }
 
   /** The position and the posts of an index, before and after a post was added. */
   async function beginningOf(index: SearchIndex): Promise<unknown> {
     const before = [await index.position(), await index.find(everything, all)]
-    await index.add([{ id: "5" as PostId, terms: ["t:a"] }], at(1))
+    await addTo(index, [{ id: "5" as PostId, terms: ["t:a"] }], at(1))
     return [...before, await index.position(), await index.find({ kind: "term", term: "t:a" }, all)]
   }
   const ofEmptyIndex = [undefined, [], at(1), ["5"]]
 
   test("only its owner may read it, nor what SQLite adds to it", async () => {
     await using index = await open()
-    await index.add([{ id: "5" as PostId, terms: ["t:a"] }], at(1))
+    await addTo(index, [{ id: "5" as PostId, terms: ["t:a"] }], at(1))
     for (const suffix of ["", "-wal", "-shm"]) expect(statSync(file + suffix).mode & 0o777).toBe(0o600)
   })
 
@@ -277,12 +278,12 @@ describe("the file of the index", () => {
 
   test("an addition that fails on its way leaves the index as it was", async () => {
     await using index = await open()
-    await index.add([{ id: "5" as PostId, terms: ["t:a"] }], at(1))
+    await addTo(index, [{ id: "5" as PostId, terms: ["t:a"] }], at(1))
     const posts = [
       { id: "6" as PostId, terms: ["t:a"] },
       { id: "6.5" as PostId, terms: [] },
     ]
-    await expect(index.add(posts, at(2))).rejects.toThrow(SyntaxError)
+    await expect(addTo(index, posts, at(2))).rejects.toThrow(SyntaxError)
     expect(await index.position()).toBe(at(1))
     expect(await index.find(everything, all)).toEqual(["5"])
   })
@@ -302,7 +303,7 @@ test("of removed posts no token of their own is in the file once they are erased
     terms: termsOf(number),
   })
   for (let begin = 0; begin < numbers.length; begin += 150) {
-    await index.add(numbers.slice(begin, begin + 150).map(post), at(begin + 1))
+    await addTo(index, numbers.slice(begin, begin + 150).map(post), at(begin + 1))
   }
   const removed = numbers.filter(() => random() < 0.1)
   for (let begin = 0; begin < removed.length; begin += 50) {
@@ -350,7 +351,7 @@ describe("a partition to which no posts are added any more", () => {
     for (const day of days) {
       const posts = postsOfDay(day)
       for (let begin = 0; begin < posts.length; begin += 250) {
-        await index.add(posts.slice(begin, begin + 250), at(day * 10_000 + begin + 1))
+        await addTo(index, posts.slice(begin, begin + 250), at(day * 10_000 + begin + 1))
       }
     }
   }

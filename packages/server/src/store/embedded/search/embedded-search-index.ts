@@ -10,7 +10,7 @@ import type { PostId } from "../../../model/ids.ts"
 import { systemClock } from "../../../runtime/clock.ts"
 import { Turns, type Turn } from "../../../runtime/turns.ts"
 import type { ArrivalPosition } from "../../port/arrival-store.ts"
-import type { IndexedPost, SearchIndex, SearchIndexSettings, SearchRange } from "../../search-index.ts"
+import type { IndexedPost, IndexStep, SearchIndex, SearchIndexSettings, SearchRange } from "../../search-index.ts"
 import {
   groupByPartition,
   partitionPostsMin,
@@ -21,13 +21,14 @@ import {
 } from "../../search-partitions.ts"
 import { idEnds } from "../../id-bounds.ts"
 import { everyPost, tokenOf, type Token } from "../../search-terms.ts"
-import { StoreDamaged, StoreUnavailable } from "../../store-faults.ts"
+import { IndexMoved, StoreDamaged, StoreUnavailable } from "../../store-faults.ts"
 import { prepare, type Statement } from "../connection/statements.ts"
 import { storeFault } from "../connection/sqlite-faults.ts"
 import { countIntervals, intervalsOf } from "./count-intervals.ts"
 import { searchFor, type IdRange, type PartitionReader, type PartitionSearch } from "./partition-search.ts"
 import { PartitionTables } from "./partition-tables.ts"
-import { inTransaction, openSearchFile, removeSearchFile } from "./search-file.ts"
+import { removeSearchFile } from "../connection/derived-files.ts"
+import { inTransaction, openSearchFile } from "./search-file.ts"
 
 /** Most posts that are removed in one turn of the event loop. Ours: some milliseconds. */
 const removedAtOnceMax = 500
@@ -90,12 +91,13 @@ class EmbeddedSearchIndex implements SearchIndex {
   }
 
   async position(): Promise<ArrivalPosition | undefined> {
-    return this.#whole(({ position }) => position.get()?.position ?? undefined)
+    return this.#whole(positionOf)
   }
 
-  async add(posts: readonly IndexedPost[], position: ArrivalPosition): Promise<void> {
+  async add(posts: readonly IndexedPost[], { after, position }: IndexStep): Promise<void> {
     let hasNew = false
     this.#change((open) => {
+      if (positionOf(open) !== after) throw new IndexMoved("The search index is not where the step begins.")
       for (const placed of placePosts(open.partitions, posts, this.#postsMin)) {
         addTo(open, placed)
         hasNew ||= placed.isNew
@@ -331,6 +333,10 @@ class EmbeddedSearchIndex implements SearchIndex {
     removeSearchFile(this.#file)
     this.#openFile = openFile(this.#file, this.#termsVersion)
   }
+}
+
+function positionOf({ position }: OpenFile): ArrivalPosition | undefined {
+  return position.get()?.position ?? undefined
 }
 
 /** The least id that a partition may have. */

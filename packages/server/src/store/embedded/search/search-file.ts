@@ -6,21 +6,20 @@
  *     posts_<id> and two more of each partition (partition-tables.ts)
  *
  * It can be filled again from the store at any time, so nothing in it is worth repairing: a file that is damaged, that
- * another program made or that has terms of another version is removed, and an empty one takes its place.
+ * another program made or that has terms of another version is removed, and an empty one takes its place. So is one that
+ * belongs to another store, which the first writer of a new or restored store removes (`connection/database.ts`).
  *
  * WAL with `synchronous=NORMAL`: a commit waits for no disk. Position and terms change in one transaction. A process that is
  * killed loses none that was committed, and a power cut loses the last ones together, so that the index is as it was a
  * moment before and is filled from there. Source: sqlite.org, "PRAGMA synchronous": such a file stays consistent.
  */
-import { existsSync, rmSync } from "node:fs"
+import { existsSync } from "node:fs"
 import { DatabaseSync } from "node:sqlite"
 import { StoreDamaged } from "../../store-faults.ts"
 import { makePrivate } from "../connection/database.ts"
+import { removeSearchFile } from "../connection/derived-files.ts"
 import { prepare } from "../connection/statements.ts"
 import { withStoreFaults } from "../connection/sqlite-faults.ts"
-
-/** Name of the file in the data directory. */
-export const searchName = "search.db"
 
 /** Marks the file as a search index: "SLSI" in ASCII. */
 const searchMark = 0x53_4c_53_49
@@ -54,12 +53,6 @@ export function openSearchFile<Opened>(
     removeSearchFile(file)
     return openWhole(file, termsVersion, begin)
   }
-}
-
-/** Removes the file, and those that SQLite has added. No connection may be open. */
-export function removeSearchFile(file: string): void {
-  // In this order: without its log a database may be damaged, and a log without a database is removed when one is made.
-  for (const path of [file, `${file}-wal`, `${file}-shm`]) rmSync(path, { force: true })
 }
 
 function openWhole<Opened>(file: string, termsVersion: number, begin: (db: DatabaseSync) => Opened): Opened {
