@@ -32,6 +32,20 @@ export const durability: readonly Mutant[] = [
     `${server}/store/embedded/connection/mapped-files.test.ts`,
   ),
   mutant(
+    "the index of another store is searched",
+    `${server}/store/embedded/connection/database.ts#openForWriting`,
+    "if (isEmpty(db) || isMarkedAsCopy(db))",
+    "if (isEmpty(db) && isMarkedAsCopy(db))",
+    `${server}/backup/backup.test.ts`,
+  ),
+  mutant(
+    "a rejected line overtakes a post that waits for its matches",
+    `${server}/ingest/post-batches.ts#PostBatches.#appendAndContinue`,
+    "this.#isDue && !this.#hasUnmatched()",
+    "this.#isDue",
+    `${server}/ingest/accept-posts.test.ts`,
+  ),
+  mutant(
     "acknowledged before the commit",
     `${server}/store/embedded/serving/group-commit.ts#GroupCommit.#commitAll`,
     "for (const pending of batch) acknowledgements.push(this.#attempt(pending))",

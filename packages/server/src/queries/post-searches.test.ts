@@ -212,6 +212,23 @@ describe("pages by relevancy", () => {
     rankedAbove = -1n
     const second = await page({ ...ranked, token: first.meta.next_token })
     expect([first.ids, second.ids]).toEqual([[ids[3], ids[2]], [ids[1]]])
+    const third = await page({ ...ranked, token: second.meta.next_token })
+    expect(third.ids).toEqual([ids[0]])
+    expect(third.meta).not.toHaveProperty("next_token")
+  })
+
+  test("go on with older posts where none of those that were looked at matched", async () => {
+    const ids = [idAt(-4_000), idAt(-3_000), idAt(-2_000)]
+    await append(ids)
+    rankedAbove = BigInt(idAt(-1_000))
+    const first = await page(ranked)
+    expect([first.ids, first.meta.result_count]).toEqual([[], 0])
+    rankedAbove = BigInt(ids[0] ?? "")
+    const second = await page({ ...ranked, token: first.meta.next_token })
+    rankedAbove = -1n
+    const third = await page({ ...ranked, token: second.meta.next_token })
+    expect([second.ids, third.ids]).toEqual([[ids[1], ids[2]], [ids[0]]])
+    expect(third.meta).not.toHaveProperty("next_token")
   })
 
   test("end where their bytes are full, and the next one begins there", async () => {

@@ -4,7 +4,8 @@
  *
  *     by id        a token names the last post of the page, as in timelines
  *     by relevancy a token names the ids that the first page ranked, and the last post of the page with its place in the
- *                  order, so posts that come or go meanwhile move no others to another page
+ *                  order, so posts that come or go meanwhile move no others to another page; after the last of them a token
+ *                  names the id from which on the next page ranks older ones
  */
 import type { PageMeta } from "@sluice/api"
 import type { FieldSelection } from "../model/field-selection.ts"
@@ -180,16 +181,21 @@ class PageReading {
     const { rule, span, limit, token } = this.#request
     const { tokens, searches, clock } = this.#deps
     const scope = { ...this.#scope(), positions: "text" } as const
-    const place = token === undefined ? undefined : placeIn(tokens.read(scope, token).from)
     const now = firstIdAt(clock.nowMs() + 1) - 1n
-    const ranked = place?.span ?? { above: span.above, upTo: now < span.upTo ? now : span.upTo, isWhole: false }
+    const { upTo, above, last } =
+      token === undefined ? { upTo: now < span.upTo ? now : span.upTo } : placeIn(tokens.read(scope, token).from)
+    const ranked = { upTo, above: above ?? span.above, isWhole: above !== undefined }
     const ranking = await searches.rank(this.#appId, rule, ranked, this.#signal)
-    const rest = place === undefined ? ranking.posts : ranking.posts.filter((post) => byRelevancy(post, place.last) > 0)
+    const rest = last === undefined ? ranking.posts : ranking.posts.filter((post) => byRelevancy(post, last) > 0)
     const ids = rest.slice(0, limit).map(({ id }) => id)
     const { posts, stoppedAt } = await this.#read(ids)
     const next = stoppedAt === undefined ? ids.length : ids.indexOf(stoppedAt) + 1
-    const last = next < rest.length ? rest[next - 1] : undefined
-    const from = last && placeText({ span: { ...ranked, above: ranking.above }, last })
+    const from =
+      next < rest.length
+        ? placeText({ upTo, above: ranking.above, last: rest[next - 1] })
+        : ranking.above > span.above
+          ? placeText({ upTo: ranking.above })
+          : undefined
     return {
       items: posts,
       meta: {
@@ -216,22 +222,22 @@ class PageReading {
 }
 
 /** A place in an order of relevancy: the ids that were ranked, and the post after which to go on. */
-interface RankedPlace {
-  readonly span: Pick<RankedSpan, "above" | "upTo">
-  readonly last: RankedPost
+interface RankedPlace extends Pick<RankedSpan, "upTo"> {
+  /** Absent, with `last`, where none of them were ranked yet. */
+  readonly above?: bigint
+  readonly last?: RankedPost | undefined
 }
 
-function placeText({ span: { above, upTo }, last: { id, clauses, reactions } }: RankedPlace): string {
-  return [above, upTo, clauses, reactions, id].join(" ")
+function placeText({ upTo, above, last }: RankedPlace): string {
+  return [upTo, ...(last === undefined ? [] : [above, last.clauses, last.reactions, last.id])].join(" ")
 }
 
 /** A post that is gone keeps its place. */
-function placeIn(text: string): RankedPlace & { readonly span: RankedSpan } {
-  const [above = "", upTo = "", clauses, reactions, id = ""] = text.split(" ")
-  return {
-    span: { above: BigInt(above), upTo: BigInt(upTo), isWhole: true },
-    last: { id: asId(id), clauses: Number(clauses), reactions: Number(reactions) },
-  }
+function placeIn(text: string): RankedPlace {
+  const [upTo = "", above, clauses, reactions, id] = text.split(" ")
+  if (above === undefined || id === undefined) return { upTo: BigInt(upTo) }
+  const last = { id: asId<PostId>(id), clauses: Number(clauses), reactions: Number(reactions) }
+  return { upTo: BigInt(upTo), above: BigInt(above), last }
 }
 
 /** The part of the span on the range's side of its place. */

@@ -17,7 +17,12 @@ const request: RelatedPostsRequest = {
 }
 
 /** The users who are known, the last one by a name that no rule can have. */
-const usernames: Readonly<Record<string, string>> = { "7": "wren", "9": "wren@social.example", "10": "wren-" }
+const usernames: Readonly<Record<string, string>> = {
+  "7": "Wren",
+  "9": "wren@social.example",
+  "11": "WREN",
+  "10": "wren-",
+}
 
 /** The requests for pages. */
 let asked: PostSearchRequest[]
@@ -47,6 +52,10 @@ beforeEach(() => {
         const username = usernames[id]
         return username === undefined ? [] : [{ id, username, json: "{}" }]
       },
+      usersByName: async ([name = ""]) => {
+        const [id, username] = Object.entries(usernames).find(([, one]) => one.toLowerCase() === name) ?? []
+        return id === undefined || username === undefined ? [] : [{ id: id as UserId, username, json: "{}" }]
+      },
     },
   })
 })
@@ -55,12 +64,18 @@ const rulesAsked = (): readonly SearchedRule[] => asked.map(({ rule }) => rule)
 
 test("mentions are of the user's id and the name that is known now, without reposts", async () => {
   await lists.mentions(app, "7" as UserId, request, signal)
-  for (const id of ["8", "9", "10"] as UserId[]) await lists.mentions(app, id, request, signal)
+  for (const id of ["8", "9", "10", "11"] as UserId[]) await lists.mentions(app, id, request, signal)
   expect(rulesAsked()).toEqual([
-    { value: "(@7 OR @wren) -is:retweet", withReposts: true },
-    { value: "(@8) -is:retweet", withReposts: true },
-    { value: "(@9 OR @wren@social.example) -is:retweet", withReposts: true },
-    { value: "(@10) -is:retweet", withReposts: true },
+    { value: "(@7 OR @Wren) -is:retweet", withReposts: true, mentionOf: { id: "7", username: "Wren" } },
+    { value: "(@8) -is:retweet", withReposts: true, mentionOf: { id: "8" } },
+    {
+      value: "(@9 OR @wren@social.example) -is:retweet",
+      withReposts: true,
+      mentionOf: { id: "9", username: "wren@social.example" },
+    },
+    { value: "(@10) -is:retweet", withReposts: true, mentionOf: { id: "10" } },
+    // Another user has the name now.
+    { value: "(@11) -is:retweet", withReposts: true, mentionOf: { id: "11" } },
   ])
   expect(asked[0]).toMatchObject({ ...request, isRanked: false, leadsBack: true })
 })

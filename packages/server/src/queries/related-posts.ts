@@ -19,7 +19,7 @@ type RelatedPostsOutcome = PostSearchPage | "unknown"
 export interface RelatedPosts {
   /**
    * Posts that mention the user, replies and quotes among them, without reposts of such posts. The entities of a post name
-   * users by id, by username or by both.
+   * users by id, by username or by both; then the id counts. A username is that of its present owner.
    */
   mentions(
     appId: AppId,
@@ -46,7 +46,7 @@ export function createRelatedPosts({
 }: {
   readonly postSearches: Pick<PostSearches, "page">
   readonly postsById: Pick<PostsById, "isKnown">
-  readonly store: Pick<PostStore, "isUserKnown"> & Pick<UserReads, "usersById">
+  readonly store: Pick<PostStore, "isUserKnown"> & Pick<UserReads, "usersById" | "usersByName">
 }): RelatedPosts {
   const page = async (
     appId: AppId,
@@ -62,10 +62,12 @@ export function createRelatedPosts({
     async mentions(appId, userId, request, signal) {
       const [user] = await store.usersById([userId], appId)
       // A name that no rule can have is none by which a post could be found.
-      const names = user !== undefined && isUsername(user.username) ? [userId, user.username] : [userId]
-      const value = `(${names.map((name) => `@${name}`).join(" OR ")}) -is:retweet`
-      const isKnown = (): Promise<boolean> => store.isUserKnown(userId, appId)
-      return page(appId, { value, withReposts: true }, request, isKnown, signal)
+      const name = user !== undefined && isUsername(user.username) ? user.username : undefined
+      const [owner] = name === undefined ? [] : await store.usersByName([name.toLowerCase()], appId)
+      const mentionOf = { id: userId, ...(name !== undefined && owner?.id === userId && { username: name }) }
+      const names = Object.values(mentionOf).map((one) => `@${one}`)
+      const rule = { value: `(${names.join(" OR ")}) -is:retweet`, withReposts: true, mentionOf }
+      return page(appId, rule, request, () => store.isUserKnown(userId, appId), signal)
     },
     quotes(appId, id, { exclude, ...request }, signal) {
       const kinds = { replies: "reply", retweets: "retweet" } as const

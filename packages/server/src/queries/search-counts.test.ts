@@ -101,6 +101,38 @@ test("a count that begins in the future, or ends where it begins, has no interva
   }
 })
 
+test("ids within a millisecond bound what is counted, as they bound a search", async () => {
+  const asked: (readonly bigint[])[] = []
+  const seen = createSearchCounts({
+    tokens,
+    searches: {
+      async count(_app, _rule, given) {
+        asked.push(given)
+        return { counts: given.slice(1).map(() => 1), firstCounted: 0 }
+      },
+    },
+  })
+  const first = firstIdAt(nowMs - 60_000)
+  for (const [since, until] of [
+    [first - 70_000_000n, first + 5n],
+    [first + 2n, first + 5n],
+    [first + 5n, first + 2n],
+  ] as const) {
+    const parameters = { since_id: String(since), until_id: String(until) }
+    const times = countedTimes(parameters, nowMs, { reachMs: recentMs })
+    const rest = { endpoint: "/counts", rule: { value: "cat", withReposts: false }, parameters: "", token: undefined }
+    await seen.page(app, { ...rest, granularity: "day", span: spanOf(parameters), ...times }, never)
+  }
+  expect(asked.map((ids) => [ids.at(0), ids.at(-1)])).toEqual([
+    [first - 70_000_000n + 1n, first + 5n],
+    [first + 3n, first + 5n],
+  ])
+})
+
+test("a count after an id that holds no time begins with the first post", () => {
+  expect(countedTimes({ since_id: "20" }, nowMs).startMs).toBe(Date.parse("2006-03-21T00:00:00Z"))
+})
+
 test("a later page of a count whose beginning has moved past it is empty, and the last", async () => {
   const request = {
     endpoint: "/counts",

@@ -27,7 +27,10 @@ interface CountsRequest {
   readonly endpoint: string
   readonly rule: SearchedRule
   readonly granularity: Granularity
-  /** Unix ms. The first interval begins at `startMs`, the last one ends at `endMs`. None when the end is not after the start. */
+  /**
+   * Unix ms. The first interval begins at `startMs`, the last one ends at `endMs`. None when the end is not after the start, unless
+   * ids of that millisecond lie between the ids of the span.
+   */
   readonly startMs: number
   readonly endMs: number
   /** Posts beyond these ids are not counted. */
@@ -79,9 +82,11 @@ export function createSearchCounts({
       const { endpoint, rule, granularity, startMs, endMs, span, token, tokenParameter, parameters } = request
       const scope = { endpoint, appId, parameters, tokenParameter }
       const pageEndMs = token === undefined ? endMs : Number(tokens.read(scope, token).from)
-      if (pageEndMs <= startMs) return { intervals: [], total: 0 }
+      const end = token === undefined ? lastId(endMs, span) : firstIdAt(pageEndMs)
+      const isNone = clamped(end, span) <= clamped(firstIdAt(startMs), span)
+      if (pageEndMs < startMs || (pageEndMs === startMs && isNone)) return { intervals: [], total: 0 }
       const times = edgesOf(startMs, pageEndMs, granularities[granularity])
-      const edges = times.map(firstIdAt).map((id) => clamped(id, span))
+      const edges = [...times.slice(0, -1).map(firstIdAt), end].map((id) => clamped(id, span))
       const { counts, firstCounted } = await searches.count(appId, rule, edges, signal)
       const intervals = counts.map((count, index) => ({
         startMs: times[firstCounted + index] ?? 0,
@@ -107,6 +112,11 @@ function edgesOf(startMs: number, endMs: number, lengthMs: number): readonly num
   const edges = [beginMs]
   for (let edge = Math.floor(beginMs / lengthMs + 1) * lengthMs; edge < endMs; edge += lengthMs) edges.push(edge)
   return [...edges, endMs]
+}
+
+/** The id that ends the last interval: an `until_id` lies within the millisecond of its end. */
+function lastId(endMs: number, { upTo }: IdSpan): bigint {
+  return upTo < firstIdAt(endMs + 1) && upTo >= firstIdAt(endMs) ? upTo + 1n : firstIdAt(endMs)
 }
 
 /** Ids outside of the span belong to no interval. */

@@ -83,7 +83,8 @@ function namedEndMs({ end_time, until_id }: WindowParameters, latestMs: number):
 /** The beginning that a parameter names, Unix ms; absent: none names a time. */
 function namedStartMs({ start_time, since_id }: WindowParameters): number | undefined {
   if (start_time !== undefined) return Date.parse(start_time)
-  return since_id === undefined ? undefined : snowflakeAtMs(since_id)
+  // Posts with ids that hold no time count at the first.
+  return since_id === undefined ? undefined : (snowflakeAtMs(since_id) ?? firstPostMs)
 }
 
 /** The span of these parameters, unchecked: in timelines ids may stand next to times. */

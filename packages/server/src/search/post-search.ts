@@ -23,6 +23,7 @@ import {
 } from "@sluice/rules"
 import type { PostId } from "../model/ids.ts"
 import type { StoredPost } from "../model/post.ts"
+import { mentionsAnother, type MentionedUser } from "./mentioned-user.ts"
 
 /** A query, and whether reposts are among its posts. */
 export interface SearchedRule {
@@ -32,12 +33,15 @@ export interface SearchedRule {
   readonly withReposts: boolean
   /** Reposts of quotes of this post are among its posts, too, where they came with the quote. */
   readonly orRepostsOfQuotesOf?: PostId
+  /** Posts whose entities mention another user by this one's name are not among its posts. */
+  readonly mentionOf?: MentionedUser
 }
 
 /** A compiled search. */
 export class PostSearch {
   readonly #rule: Rule
   readonly #quotedByOriginal: PostId | undefined
+  readonly #mentioned: MentionedUser | undefined
   readonly #earlier: EarlierPosts
   readonly #relevance: (post: PostFacts) => number
   /** The question to an index. */
@@ -51,8 +55,9 @@ export class PostSearch {
    * `earlier` knows places of other posts, and learns those of posts that are evaluated. It knows no links: the terms of a
    * post cannot change when a later one says where its link leads.
    */
-  constructor({ value, withReposts, orRepostsOfQuotesOf: quoted }: SearchedRule, earlier: EarlierPosts) {
+  constructor({ value, withReposts, orRepostsOfQuotesOf: quoted, mentionOf }: SearchedRule, earlier: EarlierPosts) {
     this.#earlier = earlier
+    this.#mentioned = mentionOf
     this.#quotedByOriginal = quoted
     const parsed = parseRule(value, { lengthMax: Number.POSITIVE_INFINITY, mode: "search" })
     if (!parsed.ok) throw new Error(`The query does not parse: ${parsed.problems[0]?.message}`)
@@ -61,12 +66,13 @@ export class PostSearch {
     this.#relevance = relevanceOf(parsed.rule)
     this.query = quoted === undefined ? query : orTerm(query, repostedQuoteTerm(quoted))
     this.queryWithoutCut = withoutCut(this.query)
-    this.isExact = isExact
+    this.isExact = isExact && mentionOf === undefined
   }
 
   /** Whether the post matches. */
   holds(post: StoredPost): boolean {
     const envelope = this.#envelopeOf(post)
+    if (this.#mentioned !== undefined && mentionsAnother(envelope, this.#mentioned)) return false
     if (evaluate(this.#rule, this.#factsOf(envelope))) return true
     return this.#quotedByOriginal !== undefined && quotedByOriginal(envelope) === this.#quotedByOriginal
   }

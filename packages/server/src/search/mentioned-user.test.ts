@@ -1,0 +1,32 @@
+import { expect, test } from "vitest"
+import { mentionsAnother } from "./mentioned-user.ts"
+
+const wren = { id: "7", username: "Wren" }
+
+const postOf = (...mentions: readonly unknown[]) => ({ data: { id: "1", text: "@wren", entities: { mentions } } })
+
+test.each([
+  ["the user's id", [{ id: "7", username: "another" }], false],
+  ["their name alone", [{ username: "WREN" }], false],
+  ["their name with another id", [{ id: "8", username: "wren" }], true],
+  [
+    "both users",
+    [
+      { id: "8", username: "wren" },
+      { id: "7", username: "heron" },
+    ],
+    false,
+  ],
+  ["a name of the digits of their id, of another user", [{ id: "8", username: "7" }], true],
+  ["nobody whom an entity names", [{ id: "8", username: "heron" }], false],
+  ["entities that are none", [null, 7, "wren"], false],
+])("a post that mentions %s", (_, mentions, expected) => {
+  expect(mentionsAnother(postOf(...mentions), wren)).toBe(expected)
+  const { data } = postOf(...mentions)
+  expect(mentionsAnother({ data: { id: "1", text: "", note_tweet: { entities: data.entities } } }, wren)).toBe(expected)
+})
+
+test("a post without entities mentions whom its text names", () => {
+  for (const entities of [undefined, {}, { mentions: null }, { mentions: {} }])
+    expect(mentionsAnother({ data: { id: "1", text: "@wren", entities } }, wren)).toBe(false)
+})
