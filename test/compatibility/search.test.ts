@@ -256,7 +256,8 @@ test("mentions: posts that name a user by id or by username, replies and quotes 
 }) => {
   const [user, name] = [newUser(), newWord()]
   const mention = (by: object) => ({ entities: { mentions: [{ start: 0, end: 5, ...by }] } })
-  const [byName, byId, reply, repost, own] = [newId(), newId(), newId(), newId(), newId()].toSorted(newestFirst)
+  const newIds = Array.from({ length: 7 }, newId).toSorted(newestFirst)
+  const [byName, byId, reply, repost, own, ofAnother, byDigits] = newIds
   await ingestNew(
     server,
     { data: { id: own, text: "mine", author_id: user }, includes: { users: [{ id: user, username: name, name }] } },
@@ -267,6 +268,8 @@ test("mentions: posts that name a user by id or by username, replies and quotes 
       referenced_tweets: [{ type: "retweeted", id: own }],
       ...mention({ username: name }),
     }),
+    envelope(ofAnother ?? "", `@${name} who had the name`, mention({ username: name, id: newUser() })),
+    envelope(byDigits ?? "", `@${user} whose name is a number`, mention({ username: user, id: newUser() })),
   )
   const listed = await server.call(paths.mentions.replace(":id", user))
   expect(idsIn(listed.body.data)).toEqual([byName, byId, reply])

@@ -223,15 +223,15 @@ export const search: readonly Mutant[] = [
   mutant(
     "a page by relevancy is of all posts, and not of those that the first page ranked",
     `${server}/queries/post-searches.ts#PageReading.byRelevancy`,
-    "above: ranking.above, last: rest[next - 1]",
-    "above: ranked.above, last: rest[next - 1]",
+    "ranked: { above: ranking.above, last }",
+    "ranked: { above: asked.above, last }",
     `${server}/queries/post-searches.test.ts`,
   ),
   mutant(
     "an order of relevancy ends with the posts that its first page ranked",
     `${server}/queries/post-searches.ts#PageReading.byRelevancy`,
-    "ranking.above > span.above",
-    "ranking.above < span.above",
+    "ranking.above <= span.above",
+    "ranking.above >= span.above",
     `${server}/queries/post-searches.test.ts`,
   ),
   mutant(
@@ -249,9 +249,16 @@ export const search: readonly Mutant[] = [
     findTest,
   ),
   mutant(
+    "a search for mentions takes those of other users by the same name",
+    `${server}/search/post-search.ts#PostSearch.holds`,
+    "this.#mentioned !== undefined && mentionsAnother(envelope, this.#mentioned)",
+    "false",
+    "test/compatibility/search.test.ts",
+  ),
+  mutant(
     "a post that mentions another user by the same name mentions this one",
     `${server}/search/mentioned-user.ts#mentionsAnother`,
-    'named.every((mention) => (mention["id"] ?? id) !== id)',
+    "idOf(mention) !== undefined && idOf(mention) !== id",
     "false",
     `${server}/search/mentioned-user.test.ts`,
   ),

@@ -41,8 +41,8 @@ export const durability: readonly Mutant[] = [
   mutant(
     "a rejected line overtakes a post that waits for its matches",
     `${server}/ingest/post-batches.ts#PostBatches.#appendAndContinue`,
-    "this.#isDue && !this.#hasUnmatched()",
-    "this.#isDue",
+    "if (!this.#hasUnmatched()) this.flushDue()",
+    "this.flushDue()",
     `${server}/ingest/accept-posts.test.ts`,
   ),
   mutant(

@@ -110,18 +110,6 @@ test("chunks that came before the rules were caught up share one catch-up, up to
   expect(caughtUp.times).toBe(4)
 })
 
-test("posts whose matches are pending count as unmatched", async () => {
-  const matches = Promise.withResolvers<Awaited<ReturnType<RuleIndex["match"]>>>()
-  const { acceptor } = pendingAcceptor(() => matches.promise)
-  await acceptor.write(linesOf([1]))
-  expect(acceptor.hasUnmatched).toBe(true)
-  const flushed = acceptor.flush()
-  expect(acceptor.hasUnmatched).toBe(true)
-  matches.resolve([[]])
-  await flushed
-  expect(acceptor.hasUnmatched).toBe(false)
-})
-
 test("posts are read while a batch is appended, and appended together after it", async () => {
   const { acceptor, appends, reported, write } = pendingAcceptor()
   await write(1, 2)

@@ -50,18 +50,13 @@ export class PostAcceptor {
   constructor(deps: AcceptorDeps, listener: BatchListener) {
     this.#deps = deps
     this.#lines = new LineReader(deps.postBytesMax)
-    this.#batches = new PostBatches(deps, listener, () => this.hasUnmatched)
+    this.#batches = new PostBatches(deps, listener, () => this.#matching.hasUnmatched)
     this.#matching = new PostMatching({ ...deps, batches: this.#batches })
   }
 
   /** Bytes of memory that a line without its end takes. */
   get partialLineBytes(): number {
     return this.#lines.partialLineBytes
-  }
-
-  /** True when posts are read that are not part of a batch yet. */
-  get hasUnmatched(): boolean {
-    return this.#matching.hasUnmatched
   }
 
   /** Stops reading after the current line, and discards a partial line. */
@@ -120,7 +115,10 @@ export class PostAcceptor {
         await this.stop()
         throw new TooManyRejected(`Too many lines were rejected, the last of them ${line.number}.`)
       }
-      if (this.#matching.isDue) await this.#matching.matchRead()
+      if (this.#matching.isDue) {
+        await this.#matching.matchRead()
+        this.#batches.flushDue()
+      }
       if (this.#batches.isFull(this.#matching.unmatched)) {
         await this.#flushWhenFree()
         // Other bodies have had their turns while this one waited.

@@ -106,18 +106,13 @@ export class RecordAcceptor {
     this.#deps = deps
     this.#lines = new LineReader(deps.postBytesMax)
     const sourceAppend = sourceAppender({ ...deps, names: this.#unstored })
-    this.#batches = new PostBatches({ ...deps, sourceAppend }, listener, () => this.hasUnmatched)
+    this.#batches = new PostBatches({ ...deps, sourceAppend }, listener, () => this.#matching.hasUnmatched)
     this.#matching = new PostMatching({ ...deps, batches: this.#batches })
   }
 
   /** Bytes of memory that a line without its end takes. */
   get partialLineBytes(): number {
     return this.#lines.partialLineBytes
-  }
-
-  /** True when posts are read that are not part of a batch yet. */
-  get hasUnmatched(): boolean {
-    return this.#matching.hasUnmatched
   }
 
   /** Stops reading after the current records, and discards a partial line. */
@@ -176,7 +171,10 @@ export class RecordAcceptor {
     await rules.catchUp()
     for (const one of begun) {
       this.#take(one, known, converter)
-      if (this.#matching.isDue) await this.#matching.matchRead()
+      if (this.#matching.isDue) {
+        await this.#matching.matchRead()
+        this.#batches.flushDue()
+      }
       if (this.#batches.isFull(this.#matching.unmatched)) {
         await this.#flushWhenFree()
         await turn.next()
@@ -361,8 +359,6 @@ export class RecordAcceptor {
     await this.#batches.flushWhenFree()
   }
 }
-
-/** No position of a source, and no time. */
 
 function keptOf(line: Line | { readonly bytes: Buffer }): Uint8Array {
   return "bytes" in line ? Uint8Array.from(line.bytes.subarray(0, sourceDeadLetterRecordBytesMax)) : new Uint8Array()

@@ -47,8 +47,8 @@ export interface IntakeBody {
 }
 
 /**
- * Has a body accepted of which all is there. Returns its report once all of it is durable. Throws the reason of the body when
- * it fails; nothing of it stays open then.
+ * Sends the chunks of a complete body, and ends it. Returns its report once all of it is durable. Throws the reason of the
+ * body when it fails; nothing of it stays open then.
  */
 export async function endWith(body: IntakeBody, chunks: readonly Uint8Array[]): Promise<IngestReport> {
   try {

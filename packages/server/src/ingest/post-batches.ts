@@ -121,7 +121,7 @@ export class PostBatches {
   #rejected: { line: number; title: string; detail: string }[] = []
   /** The append in progress, or the one that failed. */
   #appending: Promise<void> | undefined
-  /** The batch is to be appended as soon as no other append is in progress. */
+  /** The batch is to be appended as soon as no other append is in progress, and no post waits for its matches. */
   #isDue = false
 
   /** `hasUnmatched` says whether posts wait for their matches, which come before what is added meanwhile. */
@@ -184,13 +184,18 @@ export class PostBatches {
   }
 
   /**
-   * Has what is there appended: now, or together with what is added until the append in progress has ended. Returns false
-   * when there is nothing to append.
+   * Has what is there appended: now, or together with what is added until the append in progress has ended and no post waits
+   * for its matches. Returns false when there is nothing to append.
    */
   flush(): boolean {
     if (this.#appending === undefined) return this.#begin()
     this.#isDue = this.#lines > 0
     return this.#isDue
+  }
+
+  /** Has the batch appended that was due while posts waited for their matches. */
+  flushDue(): void {
+    if (this.#isDue && this.#appending === undefined) this.#begin()
   }
 
   /** Starts to append what is there. Waits for the append in progress first, so that there is at most one. */
@@ -238,8 +243,7 @@ export class PostBatches {
     await this.#append(batch)
     this.#appending = undefined
     // A report says how many of the next lines it is about, and a position what lies before it: nothing may overtake a post.
-    // Once that is matched, it is flushed.
-    if (this.#isDue && !this.#hasUnmatched()) this.#begin()
+    if (!this.#hasUnmatched()) this.flushDue()
   }
 
   async #append(batch: Batch): Promise<void> {

@@ -31,10 +31,7 @@ type PendingPart =
   | { readonly kind: "end" | "stop" }
 
 /** Accepts the lines of a body: posts, or records of a source. */
-type BodyAcceptor = Pick<
-  PostAcceptor,
-  "partialLineBytes" | "hasUnmatched" | "abandon" | "write" | "flush" | "settled" | "stop" | "end"
->
+type BodyAcceptor = Pick<PostAcceptor, "partialLineBytes" | "abandon" | "write" | "flush" | "settled" | "stop" | "end">
 
 /** A body that is being read. */
 interface OpenBody {
@@ -47,8 +44,6 @@ interface OpenBody {
   chunksRead: Uint8Array[]
   /** Chunks of that batch. */
   chunksAppending: readonly Uint8Array[]
-  /** All their posts are in that batch or in earlier ones. */
-  isAllMatched: boolean
   /** The batch that is reported with the end of the body. */
   lastBatch: Omit<DurableBatch, "index"> | undefined
   isEnding: boolean
@@ -58,7 +53,7 @@ interface OpenBody {
 }
 
 /** A body of which nothing is read yet. */
-const unread = { isAllMatched: false, lastBatch: undefined, isEnding: false, isBusy: false, hasFailed: false }
+const unread = { lastBatch: undefined, isEnding: false, isBusy: false, hasFailed: false }
 
 /**
  * Most memory of partial lines, over all bodies. At the bound the body with the largest partial line fails: it is the
@@ -96,7 +91,6 @@ export function serveIntake(port: MessagePort, deps: IntakeDeps): { readonly ind
     const acceptor = makeAcceptor(turn, {
       appending() {
         body.chunksAppending = takeChunksRead(body)
-        body.isAllMatched = !acceptor.hasUnmatched
       },
       appended(report) {
         const chunks = body.chunksAppending
@@ -104,7 +98,8 @@ export function serveIntake(port: MessagePort, deps: IntakeDeps): { readonly ind
         tellBatch(body)
         body.lastBatch = { report, bytesRead: memoryOfAll(chunks) }
         if (!body.isEnding) tellBatch(body)
-        if (body.isAllMatched) for (const chunk of chunks) release(chunk)
+        // All of their posts are in this batch or in earlier ones.
+        for (const chunk of chunks) release(chunk)
       },
       failed: (error) => fail(body, error),
     })
@@ -169,6 +164,7 @@ export function serveIntake(port: MessagePort, deps: IntakeDeps): { readonly ind
       if (part.kind !== "chunk") bodies.delete(body.id)
     }
     body.isBusy = false
+    if (bodies.get(body.id) !== body) await stopAborted(body).catch((error: unknown) => fail(body, error))
   }
 
   function queue(id: number, ...parts: readonly PendingPart[]): void {
@@ -202,6 +198,11 @@ export function serveIntake(port: MessagePort, deps: IntakeDeps): { readonly ind
 
 function chunkOf(bytes: Uint8Array, clock: Pick<Clock, "monotonicMs">): PendingPart {
   return { kind: "chunk", bytes, cameAtMs: clock.monotonicMs() }
+}
+
+/** Has the part stored that was read of a body which was aborted before its end. */
+async function stopAborted({ acceptor, isEnding, hasFailed }: OpenBody): Promise<void> {
+  if (!isEnding && !hasFailed) await acceptor.stop()
 }
 
 /** The turn of the next part of a body: a new one for a chunk, and that of the chunk before for the end. */

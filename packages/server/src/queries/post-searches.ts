@@ -182,20 +182,19 @@ class PageReading {
     const { tokens, searches, clock } = this.#deps
     const scope = { ...this.#scope(), positions: "text" } as const
     const now = firstIdAt(clock.nowMs() + 1) - 1n
-    const { upTo, above, last } =
+    const { upTo, ranked }: RankedPlace =
       token === undefined ? { upTo: now < span.upTo ? now : span.upTo } : placeIn(tokens.read(scope, token).from)
-    const ranked = { upTo, above: above ?? span.above, isWhole: above !== undefined }
-    const ranking = await searches.rank(this.#appId, rule, ranked, this.#signal)
-    const rest = last === undefined ? ranking.posts : ranking.posts.filter((post) => byRelevancy(post, last) > 0)
+    const asked = { upTo, above: ranked?.above ?? span.above, isWhole: ranked !== undefined }
+    const ranking = await searches.rank(this.#appId, rule, asked, this.#signal)
+    const rest =
+      ranked === undefined ? ranking.posts : ranking.posts.filter((post) => byRelevancy(post, ranked.last) > 0)
     const ids = rest.slice(0, limit).map(({ id }) => id)
     const { posts, stoppedAt } = await this.#read(ids)
     const next = stoppedAt === undefined ? ids.length : ids.indexOf(stoppedAt) + 1
-    const from =
-      next < rest.length
-        ? placeText({ upTo, above: ranking.above, last: rest[next - 1] })
-        : ranking.above > span.above
-          ? placeText({ upTo: ranking.above })
-          : undefined
+    const last = next < rest.length ? rest[next - 1] : undefined
+    const isOver = last === undefined && ranking.above <= span.above
+    const place = last === undefined ? { upTo: ranking.above } : { upTo, ranked: { above: ranking.above, last } }
+    const from = isOver ? undefined : placeText(place)
     return {
       items: posts,
       meta: {
@@ -223,13 +222,14 @@ class PageReading {
 
 /** A place in an order of relevancy: the ids that were ranked, and the post after which to go on. */
 interface RankedPlace extends Pick<RankedSpan, "upTo"> {
-  /** Absent, with `last`, where none of them were ranked yet. */
-  readonly above?: bigint
-  readonly last?: RankedPost | undefined
+  /** Absent where none of them were ranked yet. */
+  readonly ranked?: { readonly above: bigint; readonly last: RankedPost }
 }
 
-function placeText({ upTo, above, last }: RankedPlace): string {
-  return [upTo, ...(last === undefined ? [] : [above, last.clauses, last.reactions, last.id])].join(" ")
+function placeText({ upTo, ranked }: RankedPlace): string {
+  if (ranked === undefined) return String(upTo)
+  const { above, last } = ranked
+  return [upTo, above, last.clauses, last.reactions, last.id].join(" ")
 }
 
 /** A post that is gone keeps its place. */
@@ -237,7 +237,7 @@ function placeIn(text: string): RankedPlace {
   const [upTo = "", above, clauses, reactions, id] = text.split(" ")
   if (above === undefined || id === undefined) return { upTo: BigInt(upTo) }
   const last = { id: asId<PostId>(id), clauses: Number(clauses), reactions: Number(reactions) }
-  return { upTo: BigInt(upTo), above: BigInt(above), last }
+  return { upTo: BigInt(upTo), ranked: { above: BigInt(above), last } }
 }
 
 /** The part of the span on the range's side of its place. */

@@ -119,7 +119,7 @@ const searchedMs = 30 * 86_400_000
 const dayMs = 86_400_000
 
 /**
- * The times of a count; it counts nothing when its end is not after its start. Without an end, it ends ten seconds ago, or at
+ * The times of a count; the end may be the start, or lie before it. Without an end, it ends ten seconds ago, or at
  * the latest time that may be asked for when it begins after that. Without a beginning, recent counts begin seven days and
  * ten seconds ago, and all others at the midnight before the thirtieth day before their end. Source: recorded responses of
  * X; ours for ends in the last ten seconds.

@@ -42,7 +42,7 @@ const forgetMs = 3_600_000
 const restPerStep = { behindOthers: 0.2, besideOthers: 2 }
 
 /**
- * Steps that add posts before one that compacts, while posts never cease. Ours: both kinds of step take some milliseconds, and a
+ * Steps that add posts before one that compacts, while they arrive without a pause. Ours: both kinds of step take some milliseconds, and a
  * partition, which takes thousands of steps to fill, is compacted in some hundreds.
  */
 const addsPerCompaction = 16

@@ -8,6 +8,8 @@ const postOf = (...mentions: readonly unknown[]) => ({ data: { id: "1", text: "@
 test.each([
   ["the user's id", [{ id: "7", username: "another" }], false],
   ["their name alone", [{ username: "WREN" }], false],
+  ["their name with an id that is none", [{ id: "", username: "wren" }], false],
+  ["their name with an id that is no text", [{ id: 8, username: "wren" }], false],
   ["their name with another id", [{ id: "8", username: "wren" }], true],
   [
     "both users",

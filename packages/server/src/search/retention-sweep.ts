@@ -8,10 +8,11 @@
  * Retention deletes nearly in the order of ids, so a pass begins with the lowest. But it spares posts that a dead letter
  * needs, and judges ids that hold no time by the time of the post: posts that are gone may lie behind any number that are
  * there. Others were deleted while no process kept the index up to date. So each pass goes on from where the last one
- * stopped, too, and begins again after the last id.
+ * stopped, too, and begins again after the last id. The first pass of a process begins anywhere.
  */
 import { firstIdAt, type PostId } from "../model/ids.ts"
 import type { Clock } from "../runtime/clock.ts"
+import { systemRandom, type Random } from "../runtime/random.ts"
 import { idEnds } from "../store/id-bounds.ts"
 import type { PostStore } from "../store/port/post-store.ts"
 import type { SearchIndex } from "../store/search-index.ts"
@@ -32,6 +33,8 @@ export interface RetentionSweepDeps {
   readonly clock: Pick<Clock, "nowMs">
   /** 0 keeps posts forever. */
   readonly postRetentionMs: number
+  /** The machine's when absent. */
+  readonly random?: Pick<Random, "fraction">
   /** As `passedPostsMax`, when absent. */
   readonly passedMax?: number
 }
@@ -39,8 +42,8 @@ export interface RetentionSweepDeps {
 /** Compares the index with the store, some posts in each pass. One pass at a time. */
 export class RetentionSweep {
   readonly #deps: RetentionSweepDeps
-  /** The id up to which, inclusive, the last pass has compared. */
-  #reached = idEnds.below
+  /** The id up to which, inclusive, the last pass has compared; absent before the first. */
+  #reached: bigint | undefined
 
   constructor(deps: RetentionSweepDeps) {
     this.#deps = deps
@@ -49,9 +52,25 @@ export class RetentionSweep {
   /** Makes one pass, or a part of it when `signal` aborts. */
   async pass(signal: AbortSignal): Promise<void> {
     const reached = await this.#compare(idEnds.below, { signal, keptFrom: this.#keptFrom() })
-    const from = reached > this.#reached ? reached : this.#reached
+    const last = this.#reached ?? (await this.#anyId())
+    const from = reached > last ? reached : last
     const next = await this.#compare(from, { signal, keptFrom: idEnds.above })
     this.#reached = next === idEnds.above ? idEnds.below : next
+  }
+
+  /** An id among those of the index. A process that starts with the lowest each time would never reach the others. */
+  async #anyId(): Promise<bigint> {
+    const { index, random = systemRandom } = this.#deps
+    const ends = ["newer", "older"] as const
+    const [lowest, highest] = await Promise.all(
+      ends.map(async (direction) => {
+        const range = { above: idEnds.below, upTo: idEnds.above, direction, limit: 1 }
+        const [id] = await index.find({ kind: "everything" }, range)
+        return BigInt(id ?? idEnds.below)
+      }),
+    )
+    const [from = idEnds.below, to = from] = [lowest, highest]
+    return from + BigInt(Math.floor(random.fraction() * Number(to - from)))
   }
 
   /**

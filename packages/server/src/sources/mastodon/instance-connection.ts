@@ -131,7 +131,7 @@ async function* eventsIn(
     readonly host: string
     readonly stream: string
     readonly clock: Clock
-    /** Called with the time up to which all is taken that has come, Unix ms. */
+    /** Called with the time up to which every event that has come was taken, Unix ms. */
     readonly taken: (untilMs: number) => void
     /** Ends the body with this error. */
     readonly lose: (error: Error) => void
@@ -157,7 +157,7 @@ async function* eventsIn(
     } finally {
       clearTimeout(paused)
     }
-    taken(receivedMs)
+    if (events.isBetweenEvents) taken(receivedMs)
     life.start()
   }
   throw new Error(`${host} has ended the stream.`)

@@ -264,7 +264,7 @@ describe("events", () => {
     await sleep(1_000)
     room.resolve()
     expect(await reading.end).toMatchObject({ message: expect.stringContaining("could not be taken for 10 s") })
-    // What waited came before.
+    // All that waited had come before.
     expect(JSON.parse(positionOf(reading) ?? "").at).toBeLessThan(leftAtMs)
   })
 })

@@ -237,6 +237,8 @@ test("another answer than a WebSocket is a refusal with its status, the wait it 
   const refusal = async (path: string): Promise<SourceRefused> => {
     const error: unknown = await open(`ws://127.0.0.1:${port}${path}?token=secret`).catch((reason: unknown) => reason)
     expect(error).toBeInstanceOf(SourceRefused)
+    // A log shows the properties of an error.
+    expect(Object.keys(error as SourceRefused)).not.toContain("body")
     expect(String(error)).not.toContain("secret")
     return error as SourceRefused
   }

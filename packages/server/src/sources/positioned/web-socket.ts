@@ -56,7 +56,10 @@ export interface WebSocketOptions {
 export interface ReadableWebSocket extends AsyncIterable<WebSocketMessage>, AsyncDisposable {
   /** Host and port. */
   readonly host: string
-  /** Up to when all is taken that has come, Unix ms. It stands still while nothing comes, no response to a ping either. */
+  /**
+   * Time up to which every message that has come was taken, Unix ms. It stands still while nothing comes, no response to a
+   * ping either.
+   */
   readonly takenUntilMs: number
   /** Sends a text. Does nothing once the connection is lost. */
   send(text: string): void

@@ -4,6 +4,7 @@ import { chooseEpoch, lastIdBefore, type NewEpoch } from "../../epochs.ts"
 import { systemClock } from "../../../runtime/clock.ts"
 import { systemRandom } from "../../../runtime/random.ts"
 import { damageOf, insertChecked, isWhole } from "../connection/checked-rows.ts"
+import { removeSearchFile, searchFileOf } from "../connection/derived-files.ts"
 import { prepareLastId, prepareNoteIds } from "../connection/last-id.ts"
 import { prepare } from "../connection/statements.ts"
 import type { SyncWrites, WriteContext } from "../serving/sync-store.ts"
@@ -28,6 +29,8 @@ export function createEpochWrites(
   const begin = prepareBeginEpoch(db)
   return {
     beginEpoch(next) {
+      // One that is there may be of later posts.
+      removeSearchFile(searchFileOf(db.location() ?? ""))
       begin(next)
       announceControl()
     },
