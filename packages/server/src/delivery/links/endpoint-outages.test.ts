@@ -2,7 +2,7 @@
 import { once } from "node:events"
 import { createServer } from "node:net"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
-import type { AppId, WebhookId } from "../../model/ids.ts"
+import type { AppId, PostId, WebhookId } from "../../model/ids.ts"
 import { systemClock } from "../../runtime/clock.ts"
 import { portOf } from "../../runtime/outbound/endpoint-cases.testing.ts"
 import { createManualClock, type ManualClock } from "../../runtime/manual-clock.testing.ts"
@@ -294,6 +294,36 @@ describe("an outage", () => {
     for (let minute = 0; minute < 30; minute++) await clock.advance(60_000)
     await eventually(() => harness.progress("100")).toEqual({ position: 8, retries: [] })
     expect([events.deadLettered, taken.size]).toEqual([[], 8])
+  })
+
+  test("an outage does not count against a match that is alone on its link, however often the server starts meanwhile", async () => {
+    const { harness, outbound, events } = running
+    await harness.addLink("1", "100", url)
+    outbound.respondToAll(() => ({ failure: "connect" }))
+    await harness.post("1", "1")
+    for (let start = 0; start < 4; start++) {
+      const { stop } = running.start({ clock, concurrency: 8, attemptsMax: 10 })
+      for (let minute = 0; minute < 60; minute++) await clock.advance(60_000)
+      await stop()
+    }
+    expect(outbound.received.length).toBeGreaterThan(20)
+    expect(events.deadLettered).toEqual([])
+  })
+
+  test("matches whose post is deleted during an outage are no probes", async () => {
+    const { harness, outbound } = running
+    await harness.addLink("1", "100", url)
+    outbound.respondToAll(() => 503)
+    running.start({ clock, concurrency: 2 })
+    await harness.post("1", ...numbered(40))
+    for (let second = 0; second < 60; second++) await clock.advance(1_000)
+    const deleted = numbered(39).map((id) => ({ kind: "post" as const, id: id as PostId }))
+    await harness.store.delete(deleted, clock.nowMs())
+    const taken = new Set<string>()
+    outbound.respondToAll(({ postId }) => (taken.add(postId), 200))
+    // Each probe would delay the next one by five to ten seconds.
+    for (let second = 0; second < 60; second++) await clock.advance(1_000)
+    expect(taken).toEqual(new Set(["40"]))
   })
 
   test("an outage and its end are reported once, though the link is put in strict order and out of it meanwhile", async () => {

@@ -143,10 +143,13 @@ export class LinkRunner {
     const retries = await this.#deps.store.retries(link.id, shapeOf(link), link.appId)
     // The results of an earlier run are all saved, perhaps after the link was read.
     const position = Math.max(running.link.position, current?.cursor.position ?? 0) as MatchSeq
-    const known = { ...asKnown(running.link, running), position }
+    const known = { ...asKnown(running.link, running), position, redeliveries: link.redeliveries }
     const { lease } = running
     running.current = new WebhookLink({ link: known, retries, lease }, this.#linkDeps, running, signal)
-    await running.current.run()
+    const run = running.current.run()
+    // Redeliveries that came while retries were read may not be among them.
+    if (running.link.redeliveries !== link.redeliveries) running.current.update(asKnown(running.link, running))
+    await run
   }
 
   async #share(signal: AbortSignal): Promise<void> {

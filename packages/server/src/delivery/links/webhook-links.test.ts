@@ -508,7 +508,10 @@ describe("a link", () => {
     running.start()
     const stored = await harness.store.app(app)
     if (stored === undefined) throw new Error("expected an app")
-    await harness.store.rotateApp({ ...stored, consumerSecretSealed: harnessSecretBox.seal("new secret") }, [])
+    await harness.store.rotateApp(
+      { ...stored, generation: stored.generation + 1, consumerSecretSealed: harnessSecretBox.seal("new secret") },
+      [],
+    )
     // A match that is sent before the link has heard of the rotation is signed as before it.
     let posts = 0
     await expect

@@ -78,8 +78,8 @@ test("failures take no slots from an endpoint that is not recovering", () => {
 
 test("an endpoint is down until something is delivered, whatever else changes", () => {
   const endpoint = breakerDown(2)
-  endpoint.noteDeadLetter()
-  endpoint.noteDeadLetter()
+  endpoint.noteDropped()
+  endpoint.noteDropped()
   expect(endpoint.isDown).toBe(true)
   endpoint.noteDelivered(first)
   expect([endpoint.isDown, endpoint.slots]).toEqual([false, 1])
@@ -107,14 +107,24 @@ test("an endpoint that is down is probed with matches that were not tried before
 
 test("enough failures from before a run keep the endpoint silent, with one slot", () => {
   const few = breaker(3)
-  few.resume(2)
+  few.resume({ failing: 2, failures: 2 })
   expect([few.isSilent, few.isDown, few.slots]).toEqual([false, false, 3])
 
   const many = breaker(3)
-  many.resume(3)
+  many.resume({ failing: 3, failures: 3 })
   expect([many.isSilent, many.isDown, many.slots]).toEqual([true, false, 1])
   many.noteFailed(again)
   expect(many.isDown).toBe(true)
+})
+
+test("a single match that has failed often enough before a run is not blamed for what fails next", () => {
+  const quiet = breaker(3)
+  quiet.resume({ failing: 1, failures: 2 })
+  expect(quiet.isSilent).toBe(false)
+  quiet.noteFailed(again)
+  expect([quiet.isSilent, quiet.isDown]).toEqual([true, false])
+  quiet.noteDelivered(first)
+  expect(quiet.isSilent).toBe(false)
 })
 
 test("as many local failures in a row as slots leave one slot until an attempt reaches the endpoint", () => {

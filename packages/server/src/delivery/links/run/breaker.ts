@@ -42,13 +42,14 @@ export class Breaker {
   }
 
   /**
-   * A run of the link begins, with so many matches that have failed before. When they are enough to be down, the
-   * endpoint gets one slot at first, and is silent until something is delivered.
+   * A run of the link begins, with so many matches that have failed before, and so many failures of theirs. They count as
+   * failures in a row, since nothing shows that anything was delivered between them. When the matches are enough to be down,
+   * the endpoint gets one slot at first.
    */
-  resume(failing: number): void {
+  resume({ failing, failures }: { readonly failing: number; readonly failures: number }): void {
     this.#failing = failing
+    this.#failuresInARow = Math.max(this.#failuresInARow, Math.min(this.#slotsMax, failures))
     if (failing < this.#slotsMax) return
-    this.#failuresInARow = Math.max(this.#failuresInARow, this.#slotsMax)
     this.#slots = 1
     this.#successes = 0
   }
@@ -122,8 +123,8 @@ export class Breaker {
     this.#ownFailuresInARow += 1
   }
 
-  /** A match that has failed is a dead letter. */
-  noteDeadLetter(): void {
+  /** A match that has failed is a dead letter, or withdrawn. */
+  noteDropped(): void {
     this.#failing -= 1
   }
 

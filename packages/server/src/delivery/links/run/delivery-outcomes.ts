@@ -55,7 +55,8 @@ export class DeliveryOutcomes {
     if (result.outcome === "delivered") this.#noteDelivered(delivery)
     else if (result.outcome === "post_deleted") this.#noteWithdrawn(delivery)
     else this.#noteFailed(delivery, result)
-    this.#scheduleProbe()
+    // For these nothing was sent: they are no probes.
+    if (result.outcome !== "post_deleted" && result.outcome !== "damaged") this.#scheduleProbe()
     const { isDown } = breaker
     if (isDown === wasDown) return
     if (wasDown) this.#forgetOutage()
@@ -84,7 +85,8 @@ export class DeliveryOutcomes {
 
   /** Says nothing about the endpoint. */
   #noteWithdrawn(delivery: Delivery): void {
-    const { cursor, pending } = this.#link
+    const { memory, cursor, pending } = this.#link
+    if (delivery.failures > 0) memory.endpoint.breaker.noteDropped()
     pending.remove(delivery)
     cursor.withdraw(delivery.seq)
   }
@@ -159,7 +161,7 @@ export class DeliveryOutcomes {
     const { clock, events } = this.#deps
     const { webhookId, memory, cursor, pending, sender } = this.#link
     const { seq, failures } = delivery
-    if (failures > 0) memory.endpoint.breaker.noteDeadLetter()
+    if (failures > 0) memory.endpoint.breaker.noteDropped()
     memory.counters.deadLettered += 1
     pending.remove(delivery)
     cursor.deadLetter({

@@ -114,7 +114,11 @@ export class WebhookLink implements ProgressSource {
     this.#signal = signal
     this.#alarm = new Alarm(clock, () => this.pump())
     endpoint.breaker.isOrdered = this.#isOrdered()
-    endpoint.breaker.resume(retries.filter(({ failures }) => failures > 0).length)
+    const failing = retries.filter(({ failures }) => failures > 0)
+    endpoint.breaker.resume({
+      failing: failing.length,
+      failures: failing.reduce((sum, { failures }) => sum + failures, 0),
+    })
     this.#pending = new PendingDeliveries(appId, deps.pendingBytes)
     const reading = {
       entriesMax: () => this.#entriesMax(),
