@@ -134,7 +134,7 @@ export const cluster: readonly Mutant[] = [
   mutant(
     "a statement whose connection is closed fails as by a fault of ours",
     `${server}/store/cluster/connection/postgres-faults.ts#lostConnection`,
-    "  /connection terminated|timeout exceeded",
+    "  /connection terminated|^timeout expired$|timeout exceeded",
     "  /timeout exceeded",
     `${server}/store/cluster/connection/lost-connections.test.ts`,
   ),

@@ -37,6 +37,16 @@ function faultsOf({ findings }: Examination): readonly string[] {
 }
 
 describe("the doctor on a database", () => {
+  test("says of a store of a newer Sluice that it is newer, and not that it is damaged", async () => {
+    const settings = { url: database.url, poolMax: 1, statementMsMax: 30_000 }
+    await (await openClusterStore(settings, { sender: "test" }))[Symbol.asyncDispose]()
+    await using newer = new ClusterDatabase(settings, () => undefined)
+    await newer.run("UPDATE store_version SET version = 9999")
+    expect(faultsOf(await examined())).toEqual([
+      expect.stringMatching(/^The store has version 9999, .*: it was made by a newer Sluice\.$/),
+    ])
+  })
+
   test("proves that every match of every link is accounted for, and names lost posts and matches", async () => {
     const settings = { url: database.url, poolMax: 1, statementMsMax: 30_000 }
     const atMs = Date.now() - 60_000

@@ -184,6 +184,16 @@ export function sourceContract(make: MakeStore): void {
       expect((await store.sourceDeadLetterCounts()).get("sky")).toBe(1)
     })
 
+    test("keeps dead letters whose detail quotes a record with NUL", async () => {
+      await store.beginSource("sky")
+      await appendFrom({ deadLetters: [aLetter(1, { detail: "Unexpected token '\0'." })] })
+      const [letter] = await store.sourceDeadLetters({ direction: "older", limit: 10 })
+      expect(letter).toMatchObject({
+        title: "Invalid JSON",
+        detail: expect.stringMatching(/^Unexpected token '[\0\uFFFD]'\.$/),
+      })
+    })
+
     test("keeps the newest dead letters within the bytes that they may take over all sources", async () => {
       await store.beginSource("sky")
       const record = new Uint8Array(sourceDeadLetterBytesMax / 4)

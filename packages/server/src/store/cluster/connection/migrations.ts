@@ -576,11 +576,16 @@ export async function migrateWithin(transaction: WriteTransaction): Promise<void
   while (await takeStep(transaction));
 }
 
-/** The version of the store that is there; 0 without one. Throws `StoreTooNew` for a newer one. */
-export async function versionOf(database: Pick<ClusterDatabase, "row">): Promise<number> {
+/** The version of the store that is there, by this program or a newer one; 0 without one. */
+export async function anyVersionOf(database: Pick<ClusterDatabase, "row">): Promise<number> {
   const found = await database.row<{ name: string | null }>("SELECT to_regclass('store_version')::text AS name")
   if (found?.name === null) return 0
-  const taken = (await database.row<{ version: number }>("SELECT version FROM store_version"))?.version ?? 0
+  return (await database.row<{ version: number }>("SELECT version FROM store_version"))?.version ?? 0
+}
+
+/** As `anyVersionOf`. Throws `StoreTooNew` for a newer one. */
+async function versionOf(database: Pick<ClusterDatabase, "row">): Promise<number> {
+  const taken = await anyVersionOf(database)
   if (taken > storeVersion) {
     throw new StoreTooNew(
       `The store is of version ${taken}, and this program knows versions up to ${storeVersion}. Install the newer Sluice.`,
@@ -590,7 +595,13 @@ export async function versionOf(database: Pick<ClusterDatabase, "row">): Promise
 }
 
 async function takeStep(transaction: WriteTransaction): Promise<boolean> {
+  // Another process may be taking a step, for as long as a step may take. Other locks are waited for as briefly as ever.
+  const [{ lock_timeout: before } = { lock_timeout: "0" }] = await transaction.rows<{ lock_timeout: string }>(
+    "SHOW lock_timeout",
+  )
+  await transaction.script("SET LOCAL lock_timeout = 0")
   await transaction.rows(`SELECT pg_advisory_xact_lock(${migrationLock})`)
+  await transaction.script(`SET LOCAL lock_timeout = '${before}'`)
   await transaction.run("CREATE TABLE IF NOT EXISTS store_version (version integer NOT NULL)")
   const taken = await versionOf(transaction)
   const step = steps[taken]

@@ -27,6 +27,11 @@ test.each(["ECONNABORTED", "ENETDOWN", "ERR_STREAM_DESTROYED"])(
   },
 )
 
+test("PostgreSQL is unavailable while nobody answers a first connection", () => {
+  // As pg words it for a client that is part of no pool.
+  expect(clusterFault(new Error("timeout expired"))).toBeInstanceOf(StoreUnavailable)
+})
+
 test("PostgreSQL is unavailable while its disk fails, and an error of a statement is not changed", () => {
   const failed = (code: string): pg.DatabaseError => Object.assign(new pg.DatabaseError("failed", 0, "error"), { code })
   expect(clusterFault(failed("58030"))).toBeInstanceOf(StoreUnavailable)

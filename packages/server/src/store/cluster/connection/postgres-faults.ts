@@ -42,7 +42,7 @@ export const unavailablePrefix = "PostgreSQL is not available: "
 
 /** Messages of `pg`'s errors without a code about a connection that is lost or unavailable. */
 const lostConnection =
-  /connection terminated|timeout exceeded when trying to connect|query read timeout|not queryable|does not support SSL/i
+  /connection terminated|^timeout expired$|timeout exceeded when trying to connect|query read timeout|not queryable|does not support SSL/i
 
 /** Those of them about a missing response. */
 const timedOut = /query read timeout/i

@@ -72,7 +72,7 @@ export async function share(
   const wanted = Math.floor(total / processes) + (rank < total % processes ? 1 : 0)
   const taken = mine < wanted ? await takeLinks(transaction, process, wanted - mine) : 0
   const rows = await transaction.rows<{ id: LinkId; lease: number }>(
-    "SELECT id, lease FROM links WHERE process = $1 ORDER BY id",
+    `SELECT links.id, lease FROM ${liveLinks} WHERE links.process = $1 ORDER BY links.id`,
     process,
   )
   const isSettled = mine + taken === wanted

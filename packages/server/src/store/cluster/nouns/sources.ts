@@ -209,7 +209,7 @@ async function saveAssigned(transaction: WriteTransaction, assigned: readonly As
 
 async function saveDeadLetters(transaction: WriteTransaction, letters: readonly SourceDeadLetter[]): Promise<void> {
   if (letters.length === 0) return
-  const texts = (name: "title" | "detail") => textArray(letters.map((letter) => Buffer.from(letter[name])))
+  const texts = (name: "title" | "detail") => textArray(letters.map((letter) => letter[name]))
   await transaction.run(
     `INSERT INTO source_dead_letters (id, source, at_ms, title, detail, bytes, record)
      SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::bigint[], $7::bytea[])

@@ -43,6 +43,8 @@ async function addLinks(first: number, count: number): Promise<void> {
 class Process {
   readonly leases: ClusterLeases
   readonly database: ClusterDatabase
+  /** Links that it reports as stopped. */
+  reports: readonly LinkId[] = allLinks
 
   private constructor(leases: ClusterLeases, database: ClusterDatabase) {
     this.leases = leases
@@ -53,8 +55,9 @@ class Process {
     const database = resources.use(new ClusterDatabase({ ...settings, poolMax: 1 }, () => undefined))
     const leases = await ClusterLeases.begin({ database, store, clock, failed: () => undefined })
     resources.use(leases)
-    leases.onChange(() => leases.stopped(allLinks))
-    return new Process(leases, database)
+    const process = new Process(leases, database)
+    leases.onChange(() => leases.stopped(process.reports))
+    return process
   }
 
   /** Links that it drives, with the number of the lease. */
@@ -83,6 +86,24 @@ test("links are spread evenly, each to one process, and again when processes or 
   await expect.poll(() => countsOf([first, second, third])).toEqual([4, 4, 4])
   await second.leases[Symbol.asyncDispose]()
   await expect.poll(() => countsOf([first, third])).toEqual([6, 6])
+})
+
+test("links of a revoked app do not keep a process from giving others back", async () => {
+  await addLinks(1, 6)
+  await store.createApp(anApp("200"), [])
+  for (const number of [11, 12, 13]) {
+    await store.createWebhook(aWebhook("200", String(number)), { webhooksMax: 10_000 })
+    await store.createLink(aLink("200", String(number + 100_000), String(number)))
+  }
+  const ofFirstApp = allLinks.slice(0, 6)
+  const countOf = ({ links }: Process): number => ofFirstApp.filter((id) => links.has(id)).length
+  const first = await Process.begin()
+  expect(first.links.size).toBe(9)
+  await store.revokeApp(anApp("200").id)
+  // As a runner of links does, which knows only those of apps that are not revoked.
+  first.reports = ofFirstApp
+  const second = await Process.begin()
+  await expect.poll(() => [first, second].map(countOf)).toEqual([3, 3])
 })
 
 test("the links of a process that has died move within 10 s, and it cannot save its progress on them", async () => {

@@ -34,7 +34,7 @@ import { keepByDatabase, setByDatabase } from "../connection/database-clock.ts"
 import { ClusterDatabase } from "../connection/database.ts"
 import { listenForHints } from "./hints.ts"
 import { ClusterLeases } from "./leases.ts"
-import { migrate, storeVersion, versionOf } from "../connection/migrations.ts"
+import { migrate, storeVersion, anyVersionOf } from "../connection/migrations.ts"
 import { ensurePartitions } from "../nouns/partitions.ts"
 import { openClusterSearchIndex } from "../search/cluster-search-index.ts"
 import { isServerLost } from "../connection/postgres-faults.ts"
@@ -239,8 +239,10 @@ export async function examine<Result>(
 ): Promise<ExaminedStore<Result>> {
   await using database = new ClusterDatabase({ ...settings, poolMax: 1, statementMsMax: auditMsMax }, () => undefined)
   return atOneMoment(database, async (transaction) => {
-    const version = await versionOf(transaction)
-    if (version < storeVersion) return { kind: "older", version, knownVersion: storeVersion, damage: [] }
+    const version = await anyVersionOf(transaction)
+    if (version !== storeVersion) {
+      return { kind: version < storeVersion ? "older" : "newer", version, knownVersion: storeVersion, damage: [] }
+    }
     return { kind: "read", version, result: await examination(await audit(transaction), createReads(transaction)) }
   })
 }
