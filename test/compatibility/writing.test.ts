@@ -276,6 +276,16 @@ test("written-references: a reply and a quote refer to a known post, in its conv
     data: { id: other, conversation_id: root, in_reply_to_user_id: author },
     includes: { tweets: [{ id: included, text: "came along" }] },
   })
+  const [odd, oddOne] = [newId(), newId()]
+  await ingestNew(server, {
+    data: { id: odd, text: "a quote", author_id: newUser(), referenced_tweets: [{ type: "quoted", id: oddOne }] },
+    includes: { tweets: [{ id: oddOne, text: "by nobody", author_id: "bob" }] },
+  })
+  const toNobody = await written(app, { text: newWord(), reply: { in_reply_to_tweet_id: oddOne } })
+  const fields = "tweet.fields=referenced_tweets,in_reply_to_user_id"
+  const { data: replied } = (await app.call(`${paths.postById.replace(":id", toNobody)}?${fields}`)).body
+  expect(replied).toMatchObject({ id: toNobody, referenced_tweets: [{ type: "replied_to", id: oddOne }] })
+  expect(replied).not.toHaveProperty("in_reply_to_user_id")
   const unknown = newId()
   for (const [body, act] of [
     [{ reply: { in_reply_to_tweet_id: unknown } }, "reply to"],

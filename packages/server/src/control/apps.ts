@@ -165,12 +165,14 @@ export function createApps(deps: {
       return credentials(app)
     },
     async rotate(id) {
-      const old = await readActive(id)
-      if (old === undefined) return undefined
-      const app: App = { ...old.app, ...freshSecrets(deps), generation: old.app.generation + 1 }
-      const hasRotated = await store.rotateApp(app, [storedTokenOf(app)])
-      principals.clear()
-      return hasRotated ? credentials(app) : undefined
+      // Another rotation may come between the two: then this one follows it.
+      for (let old = await readActive(id); old !== undefined; old = await readActive(id)) {
+        const app: App = { ...old.app, ...freshSecrets(deps), generation: old.app.generation + 1 }
+        const hasRotated = await store.rotateApp(app, [storedTokenOf(app)])
+        principals.clear()
+        if (hasRotated) return credentials(app)
+      }
+      return undefined
     },
     async revoke(id) {
       const hasRevoked = await store.revokeApp(id)

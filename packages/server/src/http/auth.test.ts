@@ -1,8 +1,9 @@
+import { setTimeout as sleep } from "node:timers/promises"
 import { paths } from "@sluice/api"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { basicCredentials } from "./auth.ts"
 import { startTestServer, type TestServer } from "../../../../test/support/test-server.testing.ts"
-import { rawResponses } from "../../../../test/support/raw-http.testing.ts"
+import { connectTo, everything, rawResponses } from "../../../../test/support/raw-http.testing.ts"
 import { problemBody } from "./problem-bodies.testing.ts"
 
 let at: TestServer
@@ -349,4 +350,20 @@ test("the name of the header may be written in any case", async () => {
 test("Basic credentials are split at the first colon and percent-decoded", () => {
   const rawHeaders = ["Authorization", `basic ${btoa("a%3Ab:c:d")}`]
   expect(basicCredentials({ rawHeaders })).toEqual({ key: "a:b", secret: "c:d" })
+})
+
+test("a change of rules whose app is revoked before its body has come is refused, and nothing is matched by it", async () => {
+  const app = await at.newApp()
+  const body = JSON.stringify({ add: [{ value: "heron" }] })
+  const socket = await connectTo(at.url)
+  const received = everything(socket, 10_000)
+  socket.write(
+    `POST ${paths.rules} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer ${app.app.bearer_token}\r\n` +
+      `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, -1)}`,
+  )
+  // The token is read as soon as the head has come.
+  await sleep(200)
+  await at.running.apps.revoke(app.app.application_id as never)
+  socket.write(body.slice(-1))
+  expect((await received).toString()).toMatch(/^HTTP\/1\.1 401 /)
 })

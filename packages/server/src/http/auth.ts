@@ -19,13 +19,13 @@
  */
 import { hash, timingSafeEqual } from "node:crypto"
 import { problemTypes } from "@sluice/api"
-import { appHeader, csrfHeader, idPattern, sessionCookie } from "@sluice/api/schemas"
+import { appHeader, csrfHeader, sessionCookie } from "@sluice/api/schemas"
 import type { FastifyRequest } from "fastify"
 import type { IncomingMessage } from "node:http"
 import { actingUserOf, type Apps, type Principal } from "../control/apps.ts"
 import { isCsrfToken, type Session, type Sessions } from "../control/sessions.ts"
 import type { App } from "../model/app.ts"
-import { asId, type AppId, type UserId } from "../model/ids.ts"
+import { asId, isId, type AppId, type UserId } from "../model/ids.ts"
 import { notFound, Problem } from "../model/problem.ts"
 import { plainProblem } from "./problems.ts"
 import { headerValues } from "./input/request-head.ts"
@@ -46,6 +46,7 @@ declare module "fastify" {
 /** Remembers whom the credentials of requests have authenticated. */
 interface KnownCallers {
   remember(request: IncomingMessage, principal: Principal): void
+  forget(request: IncomingMessage): void
 }
 
 /**
@@ -70,6 +71,7 @@ export function createGuard(
 
   return async (request: FastifyRequest): Promise<void> => {
     const principal = await authenticate(request)
+    if (principal === undefined) callers.forget(request.raw)
     if (principal === undefined && isOAuth1(request.raw)) throw unsupportedAuthentication(oauth1, allowed)
     if (principal === undefined) throw plainProblem(401, "Unauthorized")
     callers.remember(request.raw, principal)
@@ -83,14 +85,11 @@ export function createGuard(
   async function actingFor(appId: string, principal: Principal): Promise<Principal> {
     if (!allowed.includes("app")) return principal
     if ("app" in principal && principal.app.id === appId) return principal
-    const isId = idForm.test(appId)
-    const app = isId && principal.kind === "operator" ? await apps.active(asId<AppId>(appId)) : undefined
+    const app = isId(appId) && principal.kind === "operator" ? await apps.active(asId<AppId>(appId)) : undefined
     if (app === undefined) throw notFound("app", "Sluice-App", appId)
     return { kind: "app", app }
   }
 }
-
-const idForm = new RegExp(idPattern)
 
 /** The session of the request's only cookie of that name, when a page of this server made the request. */
 async function sessionOf(request: IncomingMessage, sessions: Sessions): Promise<Session | undefined> {

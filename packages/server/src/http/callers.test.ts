@@ -59,6 +59,15 @@ test("requests without a token that has authenticated a caller are one caller, w
   expect(callers.of(both)).toBe(callers.of(requestWith()))
 })
 
+test("a token that authenticates nobody any more is of no caller", () => {
+  const callers = new Callers()
+  const request = bearer("Bearer a")
+  callers.remember(request, appOf("7"))
+  expect(callers.of(request)).toBe("app 7")
+  callers.forget(request)
+  expect(callers.of(request)).toBe(callers.of(bearer("Bearer never seen")))
+})
+
 test("the number of remembered credentials is bounded", () => {
   const callers = new Callers()
   for (let number = 0; number <= 10_000; number++) callers.remember(bearer(`Bearer ${number}`), appOf("1"))

@@ -29,6 +29,11 @@ export class Callers {
     return this.#names.get(credentialOf(request) ?? "") ?? unknownCaller
   }
 
+  /** Forgets the token or cookie of a request, when it is invalid. */
+  forget(request: GivenHeaders): void {
+    this.#names.delete(credentialOf(request) ?? "")
+  }
+
   /** Remembers who a request's token or cookie has authenticated: all tokens and sessions of an app are one caller, with its users. */
   remember(request: GivenHeaders, principal: Principal): void {
     const credential = credentialOf(request)

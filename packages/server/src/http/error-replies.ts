@@ -55,6 +55,9 @@ function problemOf(error: unknown, reply: FastifyReply): Problem {
       return storeUnavailable(error)
     case "STORE_UNAVAILABLE":
       return storeUnreachable(error)
+    // Since the token of the request was read.
+    case "APP_REVOKED":
+      return plainProblem(401, "Unauthorized")
     case "RECORD_DAMAGED":
       return recordDamaged(error)
     case "STORE_DAMAGED":

@@ -283,7 +283,7 @@ describe("an operator who acts for an app", () => {
   test("gets the same response for an app that is revoked, malformed or never existed", async () => {
     const gone = await at.newApp()
     await at.running.apps.revoke(gone.app.application_id as never)
-    for (const id of [gone.app.application_id, "1", "x", "' OR 1=1 --"]) {
+    for (const id of [gone.app.application_id, "1", "x", "' OR 1=1 --", "9999999999999999999"]) {
       const { status, body } = await at.call(paths.rules, { token: operator, headers: { "sluice-app": id } })
       expect(status).toBe(404)
       expect(body.detail).toBe(`Could not find app with Sluice-App: [${id}].`)

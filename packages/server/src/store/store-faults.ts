@@ -59,6 +59,12 @@ export class StoreTooNew extends Error {
   readonly code = "STORE_TOO_NEW"
 }
 
+/** The app of a change is revoked. Nothing was changed. */
+export class AppRevoked extends Error {
+  override readonly name = "AppRevoked"
+  readonly code = "APP_REVOKED"
+}
+
 /** Another process drives the link now, so nothing of the write is stored. */
 export class LeaseLost extends Error {
   override readonly name = "LeaseLost"
@@ -88,6 +94,7 @@ keepErrorClasses(
   StoreTooNew,
   LeaseLost,
   IndexMoved,
+  AppRevoked,
 )
 
 /** Whether a read failed because its disk fails, or more of the store is damaged than one record. */

@@ -9,7 +9,7 @@ import { snowflakeAtMs, type Post } from "@sluice/api"
 import { entitiesInText } from "@sluice/rules"
 import { instant } from "../model/date-time.ts"
 import { editsMax } from "../model/edit-chain.ts"
-import type { PostId, UserId } from "../model/ids.ts"
+import { asId, isId, type PostId, type UserId } from "../model/ids.ts"
 import { elementsOf, membersOf, objectOf, textOf, withoutLineBreaks } from "../model/json-text.ts"
 import type { StoredPost } from "../model/post.ts"
 
@@ -108,7 +108,7 @@ function threadOf({ id, answered, quoted }: PostDraft): Thread {
   const data = dataOf(answered?.envelope ?? "")
   return {
     conversationId: answered === undefined ? id : (textOf(data.get("conversation_id")) ?? answered.id),
-    inReplyTo: textOf(data.get("author_id")),
+    inReplyTo: idOf(textOf(data.get("author_id"))),
     references: [
       ...(answered === undefined ? [] : [{ type: "replied_to" as const, id: answered.id }]),
       ...(quoted === undefined ? [] : [{ type: "quoted" as const, id: quoted.id }]),
@@ -126,6 +126,11 @@ function threadOfPrevious({ json }: StoredPost, id: PostId): Thread {
     inReplyTo: textOf(data.get("in_reply_to_user_id")),
     references,
   }
+}
+
+/** The id, if the text is one: ingest does not check the members of included posts. */
+function idOf(text: string | undefined): UserId | undefined {
+  return text !== undefined && isId(text) ? asId<UserId>(text) : undefined
 }
 
 function dataOf(envelope: string): ReadonlyMap<string, string> {

@@ -4,6 +4,7 @@ import { gzipSync } from "node:zlib"
 import { paths } from "@sluice/api"
 import fastify from "fastify"
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest"
+import { systemClock } from "../../runtime/clock.ts"
 import type { Intake } from "../../ingest/intake.ts"
 import type { HttpDeps } from "../deps.ts"
 import { refusePosts, testedEngine } from "../../store/tested-store.testing.ts"
@@ -31,11 +32,11 @@ function line(id: number): string {
 }
 
 /** Begins a body that has no end, and returns all that comes back until the server closes the connection. */
-async function pourWithoutEnd(query: string, text: string) {
+async function pourWithoutEnd(query: string, text: string, token = at.app.bearer_token) {
   const socket = await connectTo(at.url)
   const received = everything(socket, msMax)
   socket.write(
-    `POST ${paths.posts}${query} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${at.app.bearer_token}\r\n` +
+    `POST ${paths.posts}${query} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n` +
       "Content-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n",
   )
   const write = (chunk: string): void => {
@@ -202,6 +203,8 @@ test.each(["", "?ack=batch"])("a client that leaves before its body is read leav
     intake: intake as Intake,
     events: { failed } as unknown as HttpDeps["events"],
     closing: new AbortController().signal,
+    apps: {} as HttpDeps["apps"],
+    clock: systemClock,
   })
   const socket = await connectTo(await server.listen({ host: "127.0.0.1", port: 0 }))
   const body = gzipSync(line(1))
@@ -217,6 +220,19 @@ test.each(["", "?ack=batch"])("a client that leaves before its body is read leav
   gate.resolve()
   await expect.poll(() => opened.mock.calls.length).toBe(1)
   await expect.poll(() => seen.open).toBe(0)
+})
+
+test("a body whose token is revoked is read no further; the posts before stay", async () => {
+  const { apps } = at.running
+  const token = await apps.createToken("ingest")
+  const { socket, write, received } = await pourWithoutEnd("?ack=batch", line(1), token)
+  await once(socket, "data")
+  const { id = "" } = (await apps.listTokens()).find(({ kind }) => kind === "ingest") ?? {}
+  expect(await apps.revokeToken(id)).toBe(true)
+  await systemClock.sleep(1_100)
+  write(line(2))
+  expect(await received).toContain('"status":401')
+  expect((await at.call(`${paths.postsById}?ids=1,2`)).body.data).toMatchObject([{ id: "1" }])
 })
 
 test("waiting for a reader leaves no listeners behind", async () => {

@@ -23,7 +23,7 @@ import { Problem } from "../../model/problem.ts"
 import { presentIngest, presentIngestEnd, presentIngestLine } from "../present/ingest.ts"
 import { internalProblem, plainProblem, renderProblem } from "../problems.ts"
 import type { HttpDeps, HttpServer } from "../deps.ts"
-import { scopeOf } from "../auth.ts"
+import { bearerToken, scopeOf } from "../auth.ts"
 import { bearerAuth, responsesOf } from "./route-schema.ts"
 
 const ndjsonTypes = ["application/x-ndjson", "application/jsonl"] as const
@@ -31,7 +31,7 @@ const ndjsonTypes = ["application/x-ndjson", "application/jsonl"] as const
 /** The route that posts are sent to. */
 export function ingestRoutes(
   server: HttpServer,
-  { intake, events, closing }: Pick<HttpDeps, "intake" | "events" | "closing">,
+  { intake, events, closing, apps, clock }: Pick<HttpDeps, "intake" | "events" | "closing" | "apps" | "clock">,
 ): void {
   server.removeContentTypeParser("application/json")
   for (const type of ndjsonTypes) {
@@ -58,7 +58,8 @@ export function ingestRoutes(
       const payload = (request.body as IncomingMessage | null | undefined) ?? Readable.from([])
       // A client may be idle for any time; the probes of the operating system detect when it is gone.
       request.raw.socket.setTimeout(0)
-      const source = { payload, isEncoded, closing }
+      const isAllowed = tokenWatch(request, { apps, clock })
+      const source = { payload, isEncoded, closing, isAllowed }
       const open: OpenBody = (onBatch) => intake.open(onBatch, matchUseOf(request))
       if (request.query.ack === "batch") return acknowledge(open, source, reply, events)
       const whole = isEncoded ? undefined : wholeBody(payload)
@@ -70,6 +71,24 @@ export function ingestRoutes(
 
 /** Opens a body for one request. */
 type OpenBody = (onBatch?: (report: IngestReport) => void) => IntakeBody
+
+/** How often the token of a body is looked up while it comes, at most. Ours: a revoked one is known within a second everywhere. */
+const tokenCheckMs = 1_000
+
+/** A body may come for days: looks up its token again before a chunk is read. */
+function tokenWatch(
+  request: FastifyRequest,
+  { apps, clock }: Pick<HttpDeps, "apps" | "clock">,
+): () => Promise<boolean> {
+  const token = bearerToken(request.raw)
+  let checkedAtMs = clock.monotonicMs()
+  return async () => {
+    const nowMs = clock.monotonicMs()
+    if (token === undefined || nowMs - checkedAtMs < tokenCheckMs) return true
+    checkedAtMs = nowMs
+    return (await apps.principal(token)) !== undefined
+  }
+}
 
 /** An ingest token belongs to no app, so the number of matches of its posts is not reported to it. */
 function matchUseOf(request: FastifyRequest<{ Querystring: Static<typeof IngestQuery> }>): MatchUse | undefined {
@@ -83,6 +102,8 @@ interface BodySource {
   readonly isEncoded: boolean
   /** Aborted when the server begins to close. */
   readonly closing: AbortSignal
+  /** Whether the token of the request still is one. */
+  readonly isAllowed: () => Promise<boolean>
   /** Waits until the client has read enough of the response. */
   readonly responseRead?: () => Promise<void>
 }
@@ -105,7 +126,7 @@ function ingestWhole(body: IntakeBody, bytes: Buffer): Promise<IngestReport> {
  * Posts stored before stay.
  */
 async function ingest(body: IntakeBody, source: BodySource): Promise<IngestReport> {
-  const { payload, closing, responseRead } = source
+  const { payload, closing, isAllowed, responseRead } = source
   const decoded = decodedBody(source)
   using stops = new DisposableStack()
   stops.defer(onAbort(body.failed, (problem) => decoded.destroy(problem)))
@@ -116,6 +137,7 @@ async function ingest(body: IntakeBody, source: BodySource): Promise<IngestRepor
   )
   try {
     for await (const chunk of decoded) {
+      if (!(await isAllowed())) throw new TokenEnded()
       await body.write(chunk as Uint8Array)
       await responseRead?.()
     }
@@ -124,6 +146,10 @@ async function ingest(body: IntakeBody, source: BodySource): Promise<IngestRepor
     // Discards the rest of the request, so that the client reads the response.
     payload.unpipe(decoded).resume()
     if (error instanceof ServerCloses) throw serverCloses(await body.stop())
+    if (error instanceof TokenEnded) {
+      await body.stop()
+      throw plainProblem(401, "Unauthorized")
+    }
     body.abort()
     throw refusalOf(error)
   }
@@ -131,6 +157,9 @@ async function ingest(body: IntakeBody, source: BodySource): Promise<IngestRepor
 
 /** Thrown within this file when the server closes before the body ends. */
 class ServerCloses extends Error {}
+
+/** Thrown within this file when the token of the request was revoked while its body came. */
+class TokenEnded extends Error {}
 
 /** Thrown within this file when the connection closed before the body was read. Its code is that of Node for such an end. */
 class ClientLeft extends Error {

@@ -70,7 +70,11 @@ export function appContract(make: MakeStore): void {
       expect(await store.token(bytes(1))).toBeUndefined()
       expect(await store.token(bytes(4))).toBeDefined()
       expect(await store.app(app)).toEqual(rotated)
-      expect(await store.rotateApp({ ...anApp("300") }, [])).toBe(false)
+      expect(await store.rotateApp({ ...anApp("300"), generation: 2 }, [])).toBe(false)
+      // Another one has come first.
+      expect(await store.rotateApp({ ...anApp("100"), generation: 2 }, [aToken("100", 5)])).toBe(false)
+      expect(await store.token(bytes(5))).toBeUndefined()
+      expect(await store.app(app)).toEqual(rotated)
     })
 
     test("secrets that are sealed again replace the old ones, and nothing else changes", async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest"
 import type { RuleId } from "../../model/ids.ts"
 import type { StoredRule } from "../../model/rule.ts"
+import { AppRevoked } from "../store-faults.ts"
 import { turnsOf } from "../../runtime/turns.testing.ts"
 import { allOlder, app, aRule, cap, large, liveRules, other } from "./fixtures.ts"
 import { type MakeStore, useStore } from "./store-under-test.ts"
@@ -20,6 +21,16 @@ export function ruleContract(make: MakeStore): void {
         aRule("100", "1", "cat"),
       ])
       expect(await store.ruleCount(app)).toBe(2)
+    })
+
+    test("a revoked app gets no rules and no tags, so that none of them is matched again", async () => {
+      await store.addRules(app, [aRule("100", "1", "cat")], cap)
+      await store.revokeApp(app)
+      const before = await store.ruleChanges(0, 100)
+      await expect(store.addRules(app, [aRule("100", large[0], "dog")], cap)).rejects.toThrow(AppRevoked)
+      await expect(store.setRuleTag(app, "1" as RuleId, "pets")).rejects.toThrow(AppRevoked)
+      expect(await store.ruleChanges(0, 100)).toEqual(before)
+      expect(await liveRules(store)).toEqual([])
     })
 
     test("the match counts of a rule add up, survive a reopening and are deleted with the rule", async () => {

@@ -5,6 +5,7 @@
  * searched, and nothing outlives the process. A write is one synchronous function, and thereby one transaction.
  */
 import { setImmediate as nextTurn } from "node:timers/promises"
+import { AppRevoked } from "../store-faults.ts"
 import type { OwnLimits } from "@sluice/api"
 import type { App, StoredToken, TokenUse } from "../../model/app.ts"
 import type { Attempt, StoredAttempt } from "../../model/attempt.ts"
@@ -377,6 +378,10 @@ export class MemoryStore implements Store {
     return old.length
   }
 
+  #refuseRevoked(appId: AppId): void {
+    if (this.#state.apps.get(appId)?.revoked === true) throw new AppRevoked("The app is revoked.")
+  }
+
   #isLive(appId: AppId): boolean {
     return this.#state.apps.get(appId)?.revoked === false
   }
@@ -487,7 +492,7 @@ export class MemoryStore implements Store {
     tokens: readonly StoredToken[],
   ): Promise<boolean> {
     const app = this.#state.apps.get(id)
-    if (app === undefined || app.revoked) return false
+    if (app === undefined || app.revoked || app.generation !== generation - 1) return false
     this.#state.apps.set(id, { ...app, consumerKey, consumerSecretSealed, generation })
     this.#deleteTokens(id)
     this.#addTokens(tokens)
@@ -566,6 +571,7 @@ export class MemoryStore implements Store {
   }
 
   async setRuleTag(appId: AppId, id: RuleId, tag: string | undefined): Promise<boolean> {
+    this.#refuseRevoked(appId)
     const before = this.#state.rules.get(id)
     if (before?.appId !== appId) return false
     const rule = { id, appId, value: before.value, ...(tag !== undefined && { tag }) }
@@ -602,6 +608,7 @@ export class MemoryStore implements Store {
     rules: readonly StoredRule[],
     { rulesMax, unchangedSince }: { rulesMax: number; unchangedSince?: number | undefined },
   ): Promise<readonly AddedRule[]> {
+    this.#refuseRevoked(appId)
     const isChanged = this.#state.ruleChanges.some(
       (change) =>
         change.seq > (unchangedSince ?? Number.POSITIVE_INFINITY) &&

@@ -33,7 +33,7 @@ export interface AppReads {
 /** Writes: apps and their tokens. */
 export interface AppWrites {
   createApp(app: App, tokens: readonly StoredToken[]): Promise<void>
-  /** Replaces an app's credentials and tokens. False when there is no such app. */
+  /** Replaces an app's credentials and tokens. False when no app has the generation before that of `app`, or it is revoked. */
   rotateApp(app: App, tokens: readonly StoredToken[]): Promise<boolean>
   /**
    * Replaces the sealed secrets of apps and webhooks, and the apps' tokens. All else about them stays. A store that several

@@ -29,7 +29,7 @@ export interface RuleWrites {
   /**
    * Adds rules one by one, except those whose value the app has already and those beyond `rulesMax`. Returns an outcome
    * for each, in order. With `unchangedSince`, a position in the history of rule changes, none is added when the app's
-   * rules have changed after it, or when that is not known any more: each outcome is `ruleset-changed`.
+   * rules have changed after it, or when that is not known any more: each outcome is `ruleset-changed`. Throws `AppRevoked`.
    */
   addRules(
     appId: AppId,
@@ -41,7 +41,7 @@ export interface RuleWrites {
    * between which others may change rules; when it rejects, some of them may be deleted.
    */
   deleteRules(appId: AppId, selector: RuleSelector): Promise<readonly StoredRule[]>
-  /** Gives a rule another tag, or none; its id and its matches stay. False when the app has no such rule. */
+  /** Gives a rule another tag, or none; its id and its matches stay. False when the app has no such rule. Throws `AppRevoked`. */
   setRuleTag(appId: AppId, id: RuleId, tag: string | undefined): Promise<boolean>
   /** Adds to the numbers of rules what they have matched since the last time. Deleted rules are ignored. */
   countRuleMatches(counts: readonly RuleMatches[]): Promise<void>

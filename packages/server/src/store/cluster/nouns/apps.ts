@@ -69,7 +69,8 @@ export function createAppWrites(database: ClusterDatabase, { clock }: WriteConte
     rotateApp: (app, tokens) =>
       database.write(async (transaction) => {
         const rotated = await transaction.run(
-          "UPDATE apps SET consumer_key = $1, consumer_secret = $2, generation = $3 WHERE id = $4 AND NOT revoked",
+          `UPDATE apps SET consumer_key = $1, consumer_secret = $2, generation = $3
+           WHERE id = $4 AND generation = $3 - 1 AND NOT revoked`,
           app.consumerKey,
           app.consumerSecretSealed,
           app.generation,

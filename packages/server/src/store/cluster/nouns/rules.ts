@@ -7,6 +7,7 @@
  */
 import type { RuleReads, RuleWrites } from "../../port/rule-store.ts"
 import type { AppId, RuleId } from "../../../model/ids.ts"
+import { AppRevoked } from "../../store-faults.ts"
 import type { RuleSelector, StoredRule } from "../../../model/rule.ts"
 import { addRules } from "../../ledger/rule-additions.ts"
 import { unbrokenChanges } from "../../ledger/rule-history.ts"
@@ -125,6 +126,11 @@ async function rulesOfValues(
   return rows.map(ruleOf)
 }
 
+async function refuseRevoked(transaction: WriteTransaction, appId: AppId): Promise<void> {
+  const revoked = await transaction.row("SELECT 1 FROM apps WHERE id = $1 AND revoked", appId)
+  if (revoked !== undefined) throw new AppRevoked("The app is revoked.")
+}
+
 async function ruleCount(queries: Queries, appId: AppId): Promise<number> {
   const sql = "SELECT count(*) AS count FROM rules WHERE app_id = $1"
   return (await queries.row<{ count: number }>(sql, appId))?.count ?? 0
@@ -136,6 +142,7 @@ export function createRuleWrites(database: ClusterDatabase): RuleWrites {
     addRules: (appId, rules, { rulesMax, unchangedSince }) =>
       database.write(async (transaction) => {
         await lockRuleHistory(transaction)
+        await refuseRevoked(transaction, appId)
         if (unchangedSince !== undefined && (await hasChanged(transaction, appId, unchangedSince))) {
           return rules.map(() => ({ kind: "ruleset-changed" }))
         }
@@ -167,6 +174,7 @@ export function createRuleWrites(database: ClusterDatabase): RuleWrites {
     setRuleTag: (appId, id, tag) =>
       database.write(async (transaction) => {
         await lockRuleHistory(transaction)
+        await refuseRevoked(transaction, appId)
         const row = await transaction.row<Pick<RuleRow, "value">>(
           "UPDATE rules SET tag = $1 WHERE id = $2 AND app_id = $3 RETURNING value",
           storableTag(tag),

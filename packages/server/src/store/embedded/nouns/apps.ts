@@ -51,7 +51,7 @@ export function createAppWrites(db: DatabaseSync, { announceControl, clock }: Wr
   const rotate = prepare(
     db,
     `UPDATE apps SET ${settingChecked("apps", { consumer_key: "?1", consumer_secret: "?2", generation: "?3" })}
-     WHERE id = ?4 AND NOT revoked`,
+     WHERE id = ?4 AND generation = ?3 - 1 AND NOT revoked`,
   )
   const replaceSecret = prepare(
     db,

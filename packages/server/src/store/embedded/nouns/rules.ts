@@ -2,6 +2,7 @@
 import type { RuleReads, RuleWrites } from "../../port/rule-store.ts"
 import type { DatabaseSync } from "node:sqlite"
 import type { RuleId } from "../../../model/ids.ts"
+import { AppRevoked } from "../../store-faults.ts"
 import type { RuleMatches, RuleSelector, StoredRule } from "../../../model/rule.ts"
 import { idEnds } from "../../id-bounds.ts"
 import { addRules } from "../../ledger/rule-additions.ts"
@@ -123,7 +124,12 @@ export function createRuleWrites(db: DatabaseSync, { announceControl }: WriteCon
   )
   const changedAfter = prepare(db, "SELECT 1 FROM rule_changes WHERE seq > ? AND app_id = ? LIMIT 1")
   const forgetChanges = prepare(db, "DELETE FROM rule_changes WHERE seq <= ?")
+  const revoked = prepare(db, "SELECT 1 FROM apps WHERE id = ? AND revoked")
   const noteIds = prepareNoteIds(db)
+
+  function refuseRevoked(app: bigint): void {
+    if (revoked.get(app) !== undefined) throw new AppRevoked("The app is revoked.")
+  }
 
   function selected(app: bigint, selector: RuleSelector): readonly RuleRow[] {
     switch (selector.kind) {
@@ -139,6 +145,7 @@ export function createRuleWrites(db: DatabaseSync, { announceControl }: WriteCon
   return {
     addRules(appId, rules, { rulesMax, unchangedSince }) {
       const app = BigInt(appId)
+      refuseRevoked(app)
       // Only this process changes rules, so the forgotten change was its own.
       if (unchangedSince !== undefined && changedAfter.get(unchangedSince, app) !== undefined) {
         return rules.map(() => ({ kind: "ruleset-changed" }))
@@ -168,6 +175,7 @@ export function createRuleWrites(db: DatabaseSync, { announceControl }: WriteCon
 
     setRuleTag(appId, id, tag) {
       const app = BigInt(appId)
+      refuseRevoked(app)
       const [rule] = byId.all(app, BigInt(id))
       if (rule === undefined) return false
       setTag.run(tag ?? null, BigInt(id))
