@@ -22,6 +22,10 @@ if ($secret === '') {
 
 // A challenge: proves that this endpoint knows the secret.
 if ($_SERVER['REQUEST_METHOD'] === 'GET' && is_string($_GET['crc_token'] ?? null)) {
+    // The answer to another text could be the signature of a forged delivery.
+    if (!preg_match('#^[\w.~+/= -]{1,256}$#D', $_GET['crc_token'])) {
+        respond(400, 'not a challenge');
+    }
     header('Content-Type: application/json');
     echo json_encode(['response_token' => sign($_GET['crc_token'], $secret)], JSON_UNESCAPED_SLASHES);
     exit;

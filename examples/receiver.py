@@ -12,6 +12,7 @@ import hashlib
 import hmac
 import json
 import os
+import re
 import signal
 import sqlite3
 import sys
@@ -22,6 +23,8 @@ from urllib.parse import parse_qs, urlsplit
 # As `sluice app create` prints it. X's applications have one too.
 SECRET = os.environ["CLIENT_SECRET"].encode()
 BODY_BYTES_MAX = 16 * 1024 * 1024
+# Challenges of X and Sluice are base64 of some kind.
+CRC_TOKEN = re.compile(r"[\w.~+/= -]{1,256}", re.ASCII)
 
 database = sqlite3.connect(os.environ.get("DATABASE", "posts.db"), check_same_thread=False)
 database.execute("CREATE TABLE IF NOT EXISTS deliveries (id TEXT PRIMARY KEY)")
@@ -57,6 +60,8 @@ class Receiver(BaseHTTPRequestHandler):
         token = parse_qs(urlsplit(self.path).query).get("crc_token", [""])[0]
         if token == "":
             return self.respond(404)
+        if not CRC_TOKEN.fullmatch(token):  # The answer to another text could be the signature of a forged delivery.
+            return self.respond(400)
         self.respond(200, json.dumps({"response_token": sign(token.encode())}).encode())
 
     def do_POST(self) -> None:

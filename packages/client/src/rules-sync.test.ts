@@ -1,11 +1,12 @@
 /** Rulesets made the same as a list, on a real server. */
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest"
-import { startTestServer, type TestServer } from "../../../test/support/test-server.testing.ts"
+import { startTestServer, type TestApp, type TestServer } from "../../../test/support/test-server.testing.ts"
 import { createClient, type Client } from "./client.ts"
 import { RuleSyncError } from "./rules-sync.ts"
 
 let server: TestServer
 let client: Client
+let app: TestApp["app"]
 /** Bodies of the changes that were sent, by `METHOD query`. */
 let changes: { readonly isDryRun: boolean; readonly body: { add?: object[]; delete?: { ids: string[] } } }[]
 /** Called before each change that is no dry run, with its number. */
@@ -16,7 +17,7 @@ beforeAll(async () => {
 })
 afterAll(() => server[Symbol.asyncDispose]())
 beforeEach(async () => {
-  const { app } = await server.newApp()
+  ;({ app } = await server.newApp())
   changes = []
   beforeChange = () => undefined
   client = createClient({
@@ -121,6 +122,25 @@ test("a wrong rule is refused before anything is changed", async () => {
     done: { added: [], deleted: [], unchanged: 0 },
   })
   expect(await stored()).toEqual([{ value: "dog" }])
+})
+
+test("a rule that could not be added again is not deleted for its tag", async () => {
+  await client.rules.sync([{ value: "dog", tag: "old" }])
+  const refusing = createClient({
+    url: server.url,
+    token: app.bearer_token,
+    async fetch(url, init) {
+      if (!url.includes("dry_run")) return fetch(url, init)
+      // As an `embedding:` rule whose endpoint is away.
+      const errors = [{ type: "https://sluice.test/problems/unavailable", title: "Unavailable", value: "dog" }]
+      return Response.json({ errors, meta: { sent: "now", summary: {} } })
+    },
+  })
+  await expect(refusing.rules.sync([{ value: "dog", tag: "new" }])).rejects.toMatchObject({
+    name: "RuleSyncError",
+    done: { added: [], deleted: [] },
+  })
+  expect(await stored()).toEqual([{ value: "dog", tag: "old" }])
 })
 
 test("changes are sent in batches, each of a size that the server accepts", async () => {

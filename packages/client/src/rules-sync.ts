@@ -117,11 +117,11 @@ export async function syncRules(
 
   const replaced = toAdd.filter(({ value }) => stored.has(value))
   const fresh = toAdd.filter(({ value }) => !stored.has(value))
-  for (const batch of batches(fresh)) {
+  for (const batch of batches([...fresh, ...replaced])) {
     signal?.throwIfAborted()
     const { errors = [] } = await requests.add(batch, true)
     // Rules refused only as duplicates or because the room is used up are tried: deletions come before them.
-    const wrong = errors.filter(({ type }) => type?.endsWith("/invalid-rules"))
+    const wrong = errors.filter(({ type }) => !/\/(?:duplicate-rules|rule-cap)$/.test(type ?? ""))
     if (wrong.length > 0) throw new RuleSyncError(notAdded(wrong), { added, deleted, unchanged })
   }
   if (dryRun) return { added: toAdd, deleted: toDelete, unchanged }

@@ -59,6 +59,13 @@ test("a connection that ends or is cut is opened again, later after each failure
   expect(disconnects).toEqual(["end 250", "connection 500", "connection 250"])
 })
 
+test("connections that the server ends with a message, each after some posts, are opened later and later", async () => {
+  const replaced = '{"errors":[{"title":"operational-disconnect"}]}\r\n'
+  const posts = (id: string): Connection => sends(`{"data":{"id":"${id}","text":"a"}}\r\n${replaced}`)
+  const { disconnects } = await read([posts("1"), posts("2"), posts("3"), posts("4"), sends("5\r\n")], 9)
+  expect(disconnects).toEqual(["end 250", "end 500", "end 750", "end 1000"])
+})
+
 test("a silent connection is closed and opened again", async () => {
   const silent: Connection = (response) => void response.write("\r\n")
   const { lines, disconnects } = await read([silent, sends("1\r\n")], 1, { silenceMsMax: 1_000 })

@@ -116,9 +116,12 @@ export async function* streamLines<Body extends object = StreamedBody>(
       for await (const text of connectionLines(url, open, signal, silenceMsMax)) {
         const body = bodyOf<Body>(text)
         isCutShort ||= isDisconnectMessage(body)
-        // A recovery makes no progress until it is complete: it may fail at the same line each time.
-        if (begin.kind !== "recovery") failures = 0
-        if (!isCutShort && isComplete(begin, text, nowMs() - beganAtMs)) completeAtMs = nowMs()
+        if (!isCutShort && isComplete(begin, text, nowMs() - beganAtMs)) {
+          completeAtMs = nowMs()
+          // Before that a connection may fail at the same line each time, or be ended by the server at once; so may one to a proxy
+          // that sends a page.
+          if (text === "" || body !== undefined) failures = 0
+        }
         const id = (body as StreamedBody | undefined)?.data?.id
         const isRepeat = heal && id !== undefined && !seen.add(id)
         if (text !== "" && !isRepeat) yield { text, body, completeUntil: new Date(completeAtMs) }

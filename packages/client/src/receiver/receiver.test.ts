@@ -318,5 +318,9 @@ test("a request that is neither a challenge nor a delivery is refused", async ()
   const statusOf = async (url: string, method: string) => (await receive(new Request(url, { method }))).status
   expect(await statusOf("http://receiver/", "GET")).toBe(405)
   expect(await statusOf("http://receiver/?crc_token=", "GET")).toBe(405)
+  // The answer would be X's signature of a body with this text.
+  const forged = encodeURIComponent('{"data":{"id":"1","text":"x"},"matching_rules":[]}')
+  expect(await statusOf(`http://receiver/?crc_token=${forged}`, "GET")).toBe(400)
+  expect(await statusOf(`http://receiver/?crc_token=${"a".repeat(257)}`, "GET")).toBe(400)
   expect(await statusOf("http://receiver/?crc_token=abc", "PUT")).toBe(405)
 })

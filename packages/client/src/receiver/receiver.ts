@@ -85,6 +85,12 @@ export function receiver(options: ReceiverOptions): Receiver {
   }
 }
 
+/**
+ * Challenges that are answered. The answer to one is what X, and Sluice without signing keys, sign a body with that text with:
+ * so no text of a challenge may be that of a delivery, which has braces. Ours; those of X and Sluice are base64 of some kind.
+ */
+const crcTokenForm = /^[\w.~+/= -]{1,256}$/
+
 async function respond(
   request: Request,
   options: ReceiverOptions,
@@ -97,6 +103,7 @@ async function respond(
   const { method, headers } = request
   const crcToken = new URL(request.url).searchParams.get("crc_token") ?? ""
   if (method === "GET" && crcToken !== "") {
+    if (!crcTokenForm.test(crcToken)) return refuse(400, "the challenge is a text that could be a delivery")
     options.onChallenge?.()
     const body = JSON.stringify(await challengeResponse(options, crcToken))
     return new Response(body, { headers: { "content-type": "application/json" } })
