@@ -77,6 +77,48 @@ test.each([
   await page.context().close()
 })
 
+test("a further page that fails is asked for again with the next refresh, and not at once", async () => {
+  const many = Array.from({ length: 300 }, (_, number) => ({ value: `heron${String(number)}` }))
+  for (const from of [0, 100, 200]) await at.call("POST", paths.rules, { add: many.slice(from, from + 100) })
+  const page = await at.signedIn("app", "/rules")
+  let failed = 0
+  await page.route(
+    (url) => url.pathname === paths.ruleDetails && url.searchParams.has("pagination_token"),
+    async (route) => {
+      failed += 1
+      await route.fulfill({ status: 500, json: { title: "Internal Server Error", detail: "A fault.", status: 500 } })
+    },
+  )
+  await page.getByRole("region", { name: "Rules" }).evaluate((list) => list.scrollTo(0, list.scrollHeight))
+  await expect.poll(() => failed).toBeGreaterThan(0)
+  const before = failed
+  await page.waitForTimeout(1_500)
+  expect(failed - before).toBeLessThan(5)
+  await page.context().close()
+})
+
+test("the live page is not live while its stream is refused", async () => {
+  const page = await at.signedIn("app", "/overview")
+  await page.route(
+    (url) => url.pathname === paths.matches,
+    (route) => route.fulfill({ status: 403, json: { title: "Forbidden", detail: "Not for this app.", status: 403 } }),
+  )
+  await page.goto(new URL("/console/live", page.url()).href)
+  await page.getByText("Reconnecting").waitFor()
+  await page.waitForTimeout(4_000)
+  expect(await page.getByText("Reconnecting").count()).toBe(1)
+  await page.context().close()
+})
+
+test("a session that cannot be ended stays signed in", async () => {
+  const page = await at.signedIn("app", "/rules")
+  await failing(page, "DELETE", paths.session)
+  await page.getByRole("button", { name: "Sign out" }).click()
+  await page.waitForTimeout(500)
+  expect(await page.getByRole("heading", { name: "Rules" }).count()).toBe(1)
+  await page.context().close()
+})
+
 test("leaving a changed rule asks first, and an unchanged or saved one does not", async () => {
   const id = await addedRule("dunlin")
   const page = await at.signedIn("app", `/rules/${id}`)

@@ -52,18 +52,20 @@ export function useApiPages<Name extends PagedName>(
       name,
       ...([{ signal, parameters, query: { ...query, pagination_token: token } }] as never),
     ) as Promise<unknown> as Promise<Page<RowOf<Name>>>
-  const { data, error, refetch, hasNextPage, isFetchingNextPage, fetchNextPage } = useInfiniteQuery({
-    queryKey: [name, appId, "pages", query, parameters],
-    queryFn: ({ pageParam, signal }) => read(pageParam, signal),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: ({ meta }) => meta.next_token,
-    refetchInterval: ({ state }) =>
-      !isPaused && ((state.data?.pages.length ?? 0) > pagesMax ? slowFactor * refetchMs : refetchMs),
-    placeholderData: (previous) => previous,
-  })
+  const { data, error, refetch, hasNextPage, isFetchingNextPage, isFetchNextPageError, fetchNextPage } =
+    useInfiniteQuery({
+      queryKey: [name, appId, "pages", query, parameters],
+      queryFn: ({ pageParam, signal }) => read(pageParam, signal),
+      initialPageParam: undefined as string | undefined,
+      getNextPageParam: ({ meta }) => meta.next_token,
+      refetchInterval: ({ state }) =>
+        !isPaused && ((state.data?.pages.length ?? 0) > pagesMax ? slowFactor * refetchMs : refetchMs),
+      placeholderData: (previous) => previous,
+    })
   const readMore = useCallback(() => {
-    if (hasNextPage && !isFetchingNextPage) void fetchNextPage()
-  }, [hasNextPage, isFetchingNextPage, fetchNextPage])
+    // After a failure the next refresh reads on: without a pause, each failure would be followed by the next request.
+    if (hasNextPage && !isFetchingNextPage && !isFetchNextPageError) void fetchNextPage()
+  }, [hasNextPage, isFetchingNextPage, isFetchNextPageError, fetchNextPage])
   return {
     rows: data?.pages.flatMap((page) => page.data),
     error: data === undefined ? error : null,

@@ -2,7 +2,7 @@
 import { ApiError } from "@sluice/client"
 import { useQueryClient } from "@tanstack/react-query"
 import { useCallback, useEffect, useMemo, useState, type ReactNode } from "react"
-import { connected, watchConnection } from "../api/connection.ts"
+import { checkConnection, connected, watchConnection } from "../api/connection.ts"
 import { onSessionEnded } from "../api/query-client.ts"
 import { SessionContext, sessionClient, type Session, type SessionData } from "../api/session.ts"
 import { ErrorState } from "../components/states.tsx"
@@ -85,9 +85,12 @@ function SignedIn({
       },
       signOut() {
         void (async () => {
-          await sessionClient(data.csrf_token, undefined)
-            .request("DELETE", "session")
-            .catch(() => undefined)
+          try {
+            await sessionClient(data.csrf_token, undefined).request("DELETE", "session")
+          } catch (error) {
+            // Its cookie is still good, unless the session has ended before. Without a connection, the banner says so.
+            if (!(error instanceof ApiError && error.status === 401)) return void checkConnection()
+          }
           queryClient.clear()
           onSignedOut()
         })()

@@ -56,7 +56,7 @@ export function useMatches(isPaused: boolean): LiveMatches {
       if (arrived.length === 0) return
       kept.current = { appId, matches: [...arrived.toReversed(), ...kept.current.matches].slice(0, keptMax) }
       arrived = []
-      show("live")
+      setShown((before) => ({ ...before, matches: kept.current.matches }))
     }
     const timer = setInterval(paint, paintMs)
     const run = async (): Promise<void> => {
@@ -65,13 +65,11 @@ export function useMatches(isPaused: boolean): LiveMatches {
           show("connecting")
           const last = kept.current.matches[0]?.position
           const query = last === undefined ? { recent: recentMatches } : { after: last }
-          const opened = setTimeout(() => show("live"), reconnectMs)
-          for await (const { body, text } of client.matches({ query, signal: leave.signal, reconnect: false })) {
-            clearTimeout(opened)
+          const options = { query, signal: leave.signal, reconnect: false, onConnect: () => show("live") }
+          for await (const { body, text } of client.matches(options)) {
             const match = body && matchOf(body, text)
             if (match !== undefined) arrived.push(match)
           }
-          clearTimeout(opened)
           paint()
           if (leave.signal.aborted) return
           show("waiting")

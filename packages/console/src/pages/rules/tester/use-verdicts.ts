@@ -20,8 +20,10 @@ export function useVerdicts(value: string, envelopes: readonly Envelope[], isVal
     [deferred, envelopes, isValid, isRemote],
   )
   const settled = useSettled(value, settleMs)
+  // Pasted posts keep their ids when their text is changed.
+  const content = useMemo(() => JSON.stringify(envelopes), [envelopes])
   const remote = useQuery({
-    queryKey: ["ruleTest", appId, "posts", settled, envelopes.map(({ data }) => data.id)],
+    queryKey: ["ruleTest", appId, "posts", settled, content],
     queryFn: ({ signal }) =>
       client.request("POST", "ruleTest", { body: { value: settled, posts: [...envelopes], explain: true }, signal }),
     enabled: isRemote && settled === value && envelopes.length > 0,
