@@ -86,9 +86,12 @@ async function openAppsOf(config: KeyedStore, engine: StoreEngine): Promise<{ ap
     ensureDirectory(engine.files)
     refuseLostStore(engine.files, { isNew: false })
   }
+  const isNew = engine.files === undefined || !engine.files.find().exists || engine.files.isEmpty()
+  // A server of an earlier version would find its rows damaged once they are as this version writes them.
+  using _lock = engine.files?.isOutdated() === true ? lockFiles(engine.files, { isNew: false }) : undefined
   await using resources = new AsyncDisposableStack()
   const store = resources.use(await engine.open())
-  const { secretBox } = await storeKeyOf(config, store, random)
+  const { secretBox } = await storeKeyOf(config, store, random, { isNew })
   const snowflakes = createSnowflakes(clock, random, { after: await store.lastId() })
   const apps = createApps({ store, secretBox, snowflakes, clock, random })
   const opened = resources.move()

@@ -37,8 +37,8 @@ export function masterKey(
   if (kept !== undefined) return kept
   if (!mayCreate) {
     throw new ConfigError(
-      `The key file ${file} is missing, and the store next to it has secrets sealed under it. ` +
-        "Put the file back, or set SLUICE_MASTER_KEY.",
+      `The key file ${file} is missing, and the store next to it has secrets sealed under it, or a server that has the key ` +
+        "in its settings. Put the file back, or set SLUICE_MASTER_KEY.",
     )
   }
   createKeyFile(directory, file, random)

@@ -71,6 +71,8 @@ export interface StoreFiles {
   find(): FoundStore
   /** Whether nothing was ever made in the store that is there. False when that cannot be read. */
   isEmpty(): boolean
+  /** Whether an earlier version made the store that is there, so that opening it changes it. False when that cannot be read. */
+  isOutdated(): boolean
   /**
    * Copies the store that is there into another directory, as it was at one moment, whether a server runs on it or not,
    * and without holding that server up. The copy is durable when it resolves; a copy that was there is replaced.

@@ -24,8 +24,8 @@ const timeoutMsMax = 86_400_000
 /** The status of a command that ran out of time. Source: GNU coreutils, "timeout invocation". */
 const timedOut = 124
 
-/** Settings that would have the server use data of others, or a port that others may use. */
-const ownSettings = new Set(["SLUICE_DATA", "SLUICE_DATABASE", "SLUICE_PORT", "SLUICE_HOST"])
+/** Settings that would have the server use data or posts of others, or a port that others may use. */
+const ownSettings = /^SLUICE_(?:DATA|DATABASE|PORT|HOST|NATS_.*|METRICS_.*)$/
 
 /** The command's arguments, options and action. */
 export function execCommand(command: Command, context: CommandContext): void {
@@ -61,7 +61,7 @@ async function exec(
   const data = await mkdtemp(join(tmpdir(), "sluice-exec-"))
   resources.defer(() => rm(data, { recursive: true, force: true }))
   const { loadConfig } = await import("@sluice/server/config")
-  const given = Object.entries(environment.server).filter(([name]) => !ownSettings.has(name))
+  const given = Object.entries(environment.server).filter(([name]) => !ownSettings.test(name))
   const env = { SLUICE_LOG_LEVEL: "error", ...Object.fromEntries(given) }
   const server = await startWithConsole(loadConfig({ posture: "dev", flags: { data, port: "0", config: file }, env }))
   resources.defer(() => server.close())
@@ -71,7 +71,11 @@ async function exec(
   server.failed.catch((error: unknown) => failed.abort(error))
   const variables = serverVariables(server.url, app, operatorToken)
   const signal = AbortSignal.any([interrupted, failed.signal, ...late])
-  const run = runCommand({ command, args, env: { ...environment.server, ...variables } }, signal)
+  // The command changes the store of its server, and not the one that its own settings name.
+  const hasStore =
+    environment.server["SLUICE_DATA"] !== undefined || environment.server["SLUICE_DATABASE"] !== undefined
+  const store = hasStore ? { SLUICE_DATA: data, SLUICE_DATABASE: undefined } : {}
+  const run = runCommand({ command, args, env: { ...environment.server, ...store, ...variables } }, signal)
   const status = await run.catch((error: unknown) => {
     if (!late.some(({ reason }) => reason === error)) throw error
     throw new Failure(`The command did not end within ${String((timeout ?? 0) / 1_000)} s.`, [], { status: timedOut })

@@ -16,7 +16,7 @@ import type {
 import { soleLeases } from "../leases.ts"
 import type { StoreChange } from "../store.ts"
 import { StoreFailed } from "../store-faults.ts"
-import { isEmptyStore, storeFile, storeName } from "./connection/database.ts"
+import { isEmptyStore, isOutdatedStore, storeFile, storeName } from "./connection/database.ts"
 import { removeSearchFile, searchFileOf, searchName } from "./connection/derived-files.ts"
 import { copyStore } from "./connection/copy-store.ts"
 import { lockDirectory } from "./connection/directory-lock.ts"
@@ -120,6 +120,7 @@ function storeFiles(directory: string): StoreFiles {
     },
     find: () => find(file),
     isEmpty: () => isEmptyStore(file),
+    isOutdated: () => isOutdatedStore(file),
     async copyTo(copy) {
       await copyStore(file, storeFile(copy)).catch((error: unknown) => {
         throw storeFault(error)

@@ -6,7 +6,7 @@ import { defineRowChecksum } from "./checked-rows.ts"
 import { removeSearchFile, searchFileOf } from "./derived-files.ts"
 import { busyMs, checkpointPages, pageBytes } from "./log-checkpoints.ts"
 import { beginEpochOfCopy, isMarkedAsCopy } from "../nouns/log-epochs.ts"
-import { migrate } from "./migrations.ts"
+import { migrate, storeVersion } from "./migrations.ts"
 import { damagedSchema } from "./schema.ts"
 import { withStoreFaults } from "./sqlite-faults.ts"
 
@@ -88,8 +88,22 @@ export function isEmptyStore(file: string): boolean {
   }
 }
 
+/** Whether a file is a store of an earlier version, which `openForWriting` would migrate. False when it cannot be read. */
+export function isOutdatedStore(file: string): boolean {
+  try {
+    using db = new DatabaseSync(file, { readOnly: true })
+    return !isEmpty(db) && versionOf(db) < storeVersion
+  } catch {
+    return false
+  }
+}
+
 function isEmpty(db: DatabaseSync): boolean {
-  return db.prepare("PRAGMA user_version").get()?.["user_version"] === 0
+  return versionOf(db) === 0
+}
+
+function versionOf(db: DatabaseSync): number {
+  return Number(db.prepare("PRAGMA user_version").get()?.["user_version"])
 }
 
 /**
