@@ -117,6 +117,16 @@ describe("an app's credentials", () => {
     expect(fresh?.client_secret).not.toBe(old.client_secret)
   })
 
+  test("rotations at the same time follow each other, and no two have a secret in common", async () => {
+    const own = apps()
+    const old = await own.create("one")
+    const id = old.application_id as AppId
+    const fresh = await Promise.all([own.rotate(id), own.rotate(id), own.rotate(id)])
+    expect(new Set(fresh.map((one) => one?.bearer_token)).size).toBe(3)
+    const good = await Promise.all(fresh.map((one) => own.principal(one?.bearer_token ?? "")))
+    expect(good.filter((principal) => principal !== undefined)).toHaveLength(1)
+  })
+
   test("an app's credentials end with a revocation, and cannot be rotated back", async () => {
     const own = apps()
     const made = await own.create("own")

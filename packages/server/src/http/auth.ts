@@ -71,7 +71,8 @@ export function createGuard(
 
   return async (request: FastifyRequest): Promise<void> => {
     const principal = await authenticate(request)
-    if (principal === undefined) callers.forget(request.raw)
+    // A cookie may be good, and not looked up for a page of another origin.
+    if (principal === undefined && request.raw.headers.authorization !== undefined) callers.forget(request.raw)
     if (principal === undefined && isOAuth1(request.raw)) throw unsupportedAuthentication(oauth1, allowed)
     if (principal === undefined) throw plainProblem(401, "Unauthorized")
     callers.remember(request.raw, principal)

@@ -1,6 +1,8 @@
 import type { FastifyReply } from "fastify"
+import { appHeader } from "@sluice/api/schemas"
 import {
   invalidRequest,
+  notFound,
   Problem,
   RateLimited,
   recordDamaged,
@@ -55,9 +57,11 @@ function problemOf(error: unknown, reply: FastifyReply): Problem {
       return storeUnavailable(error)
     case "STORE_UNAVAILABLE":
       return storeUnreachable(error)
-    // Since the token of the request was read.
-    case "APP_REVOKED":
-      return plainProblem(401, "Unauthorized")
+    // Since the guard found the app.
+    case "APP_REVOKED": {
+      const named = reply.request.headers[appHeader]
+      return typeof named === "string" ? notFound("app", "Sluice-App", named) : plainProblem(401, "Unauthorized")
+    }
     case "RECORD_DAMAGED":
       return recordDamaged(error)
     case "STORE_DAMAGED":

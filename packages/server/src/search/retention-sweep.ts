@@ -52,25 +52,19 @@ export class RetentionSweep {
   /** Makes one pass, or a part of it when `signal` aborts. */
   async pass(signal: AbortSignal): Promise<void> {
     const reached = await this.#compare(idEnds.below, { signal, keptFrom: this.#keptFrom() })
-    const last = this.#reached ?? (await this.#anyId())
+    const last = this.#reached ?? (await this.#anyIdAbove(reached))
     const from = reached > last ? reached : last
     const next = await this.#compare(from, { signal, keptFrom: idEnds.above })
     this.#reached = next === idEnds.above ? idEnds.below : next
   }
 
-  /** An id among those of the index. A process that starts with the lowest each time would never reach the others. */
-  async #anyId(): Promise<bigint> {
+  /** An id above this one, up to the last. A process that starts with the lowest each time would never reach the others. */
+  async #anyIdAbove(from: bigint): Promise<bigint> {
     const { index, random = systemRandom } = this.#deps
-    const ends = ["newer", "older"] as const
-    const [lowest, highest] = await Promise.all(
-      ends.map(async (direction) => {
-        const range = { above: idEnds.below, upTo: idEnds.above, direction, limit: 1 }
-        const [id] = await index.find({ kind: "everything" }, range)
-        return BigInt(id ?? idEnds.below)
-      }),
-    )
-    const [from = idEnds.below, to = from] = [lowest, highest]
-    return from + BigInt(Math.floor(random.fraction() * Number(to - from)))
+    const range = { above: idEnds.below, upTo: idEnds.above, direction: "older", limit: 1 } as const
+    const [last] = await index.find({ kind: "everything" }, range)
+    const to = BigInt(last ?? from)
+    return to <= from ? from : from + BigInt(Math.floor(random.fraction() * Number(to - from)))
   }
 
   /**

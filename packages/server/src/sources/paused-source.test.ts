@@ -5,7 +5,7 @@ import { sourceState, startServerWith, type TestEntry } from "./server-with-sour
 import { peerKinds, peerSource, startPeer } from "./source-peers.testing.ts"
 import { metric } from "./stored-ids.testing.ts"
 
-// Tests give an outbox and NATS by variables or with rows of their own: the brokers whose entry is all that they need.
+// The settings of NATS are variables and no entry.
 const kinds = (await peerKinds()).filter((kind) => kind !== "nats")
 
 test.each(kinds)("a source of %s that is paused is not connected", async (kind) => {

@@ -204,6 +204,7 @@ test.each(["", "?ack=batch"])("a client that leaves before its body is read leav
     events: { failed } as unknown as HttpDeps["events"],
     closing: new AbortController().signal,
     apps: {} as HttpDeps["apps"],
+    sessions: {} as HttpDeps["sessions"],
     clock: systemClock,
   })
   const socket = await connectTo(await server.listen({ host: "127.0.0.1", port: 0 }))
@@ -233,6 +234,20 @@ test("a body whose token is revoked is read no further; the posts before stay", 
   write(line(2))
   expect(await received).toContain('"status":401')
   expect((await at.call(`${paths.postsById}?ids=1,2`)).body.data).toMatchObject([{ id: "1" }])
+})
+
+test("a body goes on while the store cannot say whether its token is one", async () => {
+  const token = await at.running.apps.createToken("ingest")
+  const { socket, write, received } = await pourWithoutEnd("?ack=batch", line(1), token)
+  await once(socket, "data")
+  const asked = vi.spyOn(at.running.apps, "principal").mockRejectedValue(new Error("away"))
+  await systemClock.sleep(1_100)
+  write(line(2))
+  await once(socket, "data")
+  expect(asked).toHaveBeenCalled()
+  asked.mockRestore()
+  socket.destroy()
+  expect(await received).not.toContain("errors")
 })
 
 test("waiting for a reader leaves no listeners behind", async () => {

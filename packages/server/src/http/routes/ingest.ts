@@ -23,7 +23,7 @@ import { Problem } from "../../model/problem.ts"
 import { presentIngest, presentIngestEnd, presentIngestLine } from "../present/ingest.ts"
 import { internalProblem, plainProblem, renderProblem } from "../problems.ts"
 import type { HttpDeps, HttpServer } from "../deps.ts"
-import { bearerToken, scopeOf } from "../auth.ts"
+import { bearerToken, cookieOf, scopeOf } from "../auth.ts"
 import { bearerAuth, responsesOf } from "./route-schema.ts"
 
 const ndjsonTypes = ["application/x-ndjson", "application/jsonl"] as const
@@ -31,7 +31,12 @@ const ndjsonTypes = ["application/x-ndjson", "application/jsonl"] as const
 /** The route that posts are sent to. */
 export function ingestRoutes(
   server: HttpServer,
-  { intake, events, closing, apps, clock }: Pick<HttpDeps, "intake" | "events" | "closing" | "apps" | "clock">,
+  {
+    intake,
+    events,
+    closing,
+    ...watching
+  }: Pick<HttpDeps, "intake" | "events" | "closing" | "apps" | "sessions" | "clock">,
 ): void {
   server.removeContentTypeParser("application/json")
   for (const type of ndjsonTypes) {
@@ -58,7 +63,7 @@ export function ingestRoutes(
       const payload = (request.body as IncomingMessage | null | undefined) ?? Readable.from([])
       // A client may be idle for any time; the probes of the operating system detect when it is gone.
       request.raw.socket.setTimeout(0)
-      const isAllowed = tokenWatch(request, { apps, clock })
+      const isAllowed = tokenWatch(request, watching)
       const source = { payload, isEncoded, closing, isAllowed }
       const open: OpenBody = (onBatch) => intake.open(onBatch, matchUseOf(request))
       if (request.query.ack === "batch") return acknowledge(open, source, reply, events)
@@ -72,21 +77,30 @@ export function ingestRoutes(
 /** Opens a body for one request. */
 type OpenBody = (onBatch?: (report: IngestReport) => void) => IntakeBody
 
-/** How often the token of a body is looked up while it comes, at most. Ours: a revoked one is known within a second everywhere. */
+/** Least time between two look-ups of a token while its body comes. Ours: a revoked one is known within a second everywhere. */
 const tokenCheckMs = 1_000
 
-/** A body may come for days: looks up its token again before a chunk is read. */
+/**
+ * A body may come for days: looks up its token, or its session, again before a chunk is read. While the store cannot say, the body
+ * goes on.
+ */
 function tokenWatch(
   request: FastifyRequest,
-  { apps, clock }: Pick<HttpDeps, "apps" | "clock">,
+  { apps, sessions, clock }: Pick<HttpDeps, "apps" | "sessions" | "clock">,
 ): () => Promise<boolean> {
   const token = bearerToken(request.raw)
+  const cookie = cookieOf(request.raw)
   let checkedAtMs = clock.monotonicMs()
   return async () => {
     const nowMs = clock.monotonicMs()
-    if (token === undefined || nowMs - checkedAtMs < tokenCheckMs) return true
+    if (nowMs - checkedAtMs < tokenCheckMs) return true
     checkedAtMs = nowMs
-    return (await apps.principal(token)) !== undefined
+    try {
+      if (token !== undefined) return (await apps.principal(token)) !== undefined
+      return cookie === undefined || (await sessions.of(cookie)) !== undefined
+    } catch {
+      return true
+    }
   }
 }
 

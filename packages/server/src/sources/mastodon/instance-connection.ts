@@ -157,7 +157,7 @@ async function* eventsIn(
     } finally {
       clearTimeout(paused)
     }
-    if (events.isBetweenEvents) taken(receivedMs)
+    taken(receivedMs)
     life.start()
   }
   throw new Error(`${host} has ended the stream.`)

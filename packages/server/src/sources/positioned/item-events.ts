@@ -45,11 +45,6 @@ export class ItemEvents {
     return new ItemEvents(bytesMax, cursor, createParser)
   }
 
-  /** Whether no event has begun whose end has not come. */
-  get isBetweenEvents(): boolean {
-    return this.#passed === 0 && onlyComments.test(this.#beginning)
-  }
-
   /** Time for which the server asks not to be connected to again; 0 when it does not ask. */
   get retryMs(): number {
     return this.#retryMs
@@ -110,9 +105,6 @@ export class ItemEvents {
     return searched.slice(end.index + end[0].length)
   }
 }
-
-/** Lines that begin with a colon, which servers send to show that they are there. */
-const onlyComments = /^(?::[^\r\n]*(?:\r\n|\r|\n))*$/
 
 /** A blank line ends an event. */
 const eventEnd = /\r\n(?:\r\n|\n|\r)|\n(?:\r\n|\n|\r)|\r(?:\r\n|\r)/

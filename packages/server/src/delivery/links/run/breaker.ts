@@ -21,7 +21,7 @@
  */
 export class Breaker {
   readonly #slotsMax: number
-  /** Matches that have failed and are neither delivered nor dead letters. */
+  /** Matches that have failed and are neither delivered, nor withdrawn, nor dead letters. */
   #failing = 0
   #failuresInARow = 0
   #ownFailuresInARow = 0
@@ -43,7 +43,7 @@ export class Breaker {
 
   /**
    * A run of the link begins, with so many matches that have failed before, and so many failures of theirs. They count as
-   * failures in a row, since nothing shows that anything was delivered between them. When the matches are enough to be down,
+   * failures in a row: the store does not tell what was delivered between them. When the matches are enough to be down,
    * the endpoint gets one slot at first.
    */
   resume({ failing, failures }: { readonly failing: number; readonly failures: number }): void {

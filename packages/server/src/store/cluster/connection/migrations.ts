@@ -11,6 +11,7 @@
  * (`partitions.ts`). Rows have no checksums of their own, as those of the embedded store do: PostgreSQL checks its pages
  * when the cluster was made with `--data-checksums`, and `sluice doctor` says when it was not.
  */
+import { systemClock } from "../../../runtime/clock.ts"
 import { StoreTooNew } from "../../store-faults.ts"
 import type { ClusterSettings } from "./connections.ts"
 import { ClusterDatabase, type WriteTransaction } from "./database.ts"
@@ -561,6 +562,9 @@ export const storeVersion = steps.length
 /** A number that only Sluice takes an advisory lock of: "sluice" in ASCII. */
 const migrationLock = "126943972910949"
 
+/** Time between two looks whether another process still takes a step. Ours. */
+const busyMs = 500
+
 /** Longest that a step may take: an index of all posts takes longer to make than any other statement. Ours. */
 const stepMsMax = 6 * 3_600_000
 
@@ -568,11 +572,22 @@ const stepMsMax = 6 * 3_600_000
 export async function migrate(database: ClusterDatabase, settings: ClusterSettings): Promise<void> {
   if ((await versionOf(database)) === storeVersion) return
   await using patient = new ClusterDatabase({ ...settings, poolMax: 1, statementMsMax: stepMsMax }, () => undefined)
-  while (await patient.write(takeStep));
+  for (;;) {
+    const outcome = await patient.write(async (transaction) => {
+      const lock = await transaction.row<{ held: boolean }>(
+        `SELECT pg_try_advisory_xact_lock(${migrationLock}) AS held`,
+      )
+      return lock?.held === true ? takeStep(transaction) : "busy"
+    })
+    if (outcome === false) return
+    // Another process takes a step, for as long as that may last.
+    if (outcome === "busy") await systemClock.sleep(busyMs)
+  }
 }
 
 /** As `migrate`, within a transaction: other processes that open the store wait for its end. */
 export async function migrateWithin(transaction: WriteTransaction): Promise<void> {
+  await transaction.rows(`SELECT pg_advisory_xact_lock(${migrationLock})`)
   while (await takeStep(transaction));
 }
 
@@ -594,14 +609,8 @@ async function versionOf(database: Pick<ClusterDatabase, "row">): Promise<number
   return taken
 }
 
+/** Takes the next step, under the lock. False when there is none. */
 async function takeStep(transaction: WriteTransaction): Promise<boolean> {
-  // Another process may be taking a step, for as long as a step may take. Other locks are waited for as briefly as ever.
-  const [{ lock_timeout: before } = { lock_timeout: "0" }] = await transaction.rows<{ lock_timeout: string }>(
-    "SHOW lock_timeout",
-  )
-  await transaction.script("SET LOCAL lock_timeout = 0")
-  await transaction.rows(`SELECT pg_advisory_xact_lock(${migrationLock})`)
-  await transaction.script(`SET LOCAL lock_timeout = '${before}'`)
   await transaction.run("CREATE TABLE IF NOT EXISTS store_version (version integer NOT NULL)")
   const taken = await versionOf(transaction)
   const step = steps[taken]
