@@ -1,7 +1,7 @@
 /**
  * Makes a ruleset the same as a list of rules.
  *
- *     all pages of the rules ─► compare by value and tag ─► dry run of what is new ─► delete ─► replace ─► add
+ *     all pages of the rules ─► compare by value and tag ─► dry run of what is added ─► delete ─► replace ─► add
  *                                                           └ a wrong rule ends it here, with nothing changed
  *
  * A server has each value once, so a rule whose tag changes is deleted and added again, batch by batch: it matches

@@ -116,14 +116,13 @@ export async function* streamLines<Body extends object = StreamedBody>(
       for await (const text of connectionLines(url, open, signal, silenceMsMax)) {
         const body = bodyOf<Body>(text)
         isCutShort ||= isDisconnectMessage(body)
-        if (!isCutShort && isComplete(begin, text, nowMs() - beganAtMs)) {
-          completeAtMs = nowMs()
-          // Before that a connection may fail at the same line each time, or be ended by the server at once; so may one to a proxy
-          // that sends a page.
-          if (text === "" || body !== undefined) failures = 0
-        }
+        const isLive = !isCutShort && isComplete(begin, text, nowMs() - beganAtMs)
+        if (isLive) completeAtMs = nowMs()
         const id = (body as StreamedBody | undefined)?.data?.id
         const isRepeat = heal && id !== undefined && !seen.add(id)
+        // A connection may fail at the same line each time, be ended by the server at once, or lead to a page of a proxy.
+        const hasLasted = begin.kind !== "recovery" && nowMs() - beganAtMs >= steadyMs
+        if ((isLive || hasLasted) && (text === "" || (id !== undefined && !isRepeat))) failures = 0
         if (text !== "" && !isRepeat) yield { text, body, completeUntil: new Date(completeAtMs) }
       }
       if (isHealing && begin.kind === "recovery" && !isCutShort && !signal.aborted) {
@@ -152,6 +151,9 @@ export async function* streamLines<Body extends object = StreamedBody>(
     await sleep(delayMs, signal)
   }
 }
+
+/** New posts of a connection that lasts so long show that it works. Ours. */
+const steadyMs = 30_000
 
 /** Longest wait that a server can ask for. Ours: X's rate limits last 15 minutes. */
 const retryAfterMsMax = 900_000

@@ -1,4 +1,5 @@
 /** Commands that open a store themselves, whether a server runs on it or not. */
+import { existsSync } from "node:fs"
 import type { Config } from "./config.ts"
 import { createApps, type Apps } from "./control/apps.ts"
 import { resealSecrets, type Resealed } from "./control/reseal-secrets.ts"
@@ -23,9 +24,10 @@ import { ensureDirectory, keyFile, lockFiles, refuseLostStore } from "./startup/
 import { adoptNextKey, masterKey, nextMasterKey } from "./startup/master-key.ts"
 import { startFault } from "./startup/start-fault.ts"
 import { otherKey, storeKeyOf } from "./startup/store-key.ts"
-import type { StoreEngine } from "./store/engine.ts"
+import type { StoreEngine, StoreFiles } from "./store/engine.ts"
 import { chooseEpoch, type NewEpoch } from "./store/epochs.ts"
 import { storeEngineOf, type StoreSettings } from "./store/open.ts"
+import { DataDirectoryInUse } from "./store/store-faults.ts"
 
 /** Apps and tokens of a store, whether a server runs on it or not. Throws `ConfigError` when it or its key cannot be used. */
 export async function openApps(config: KeyedStore): Promise<{ apps: Apps } & AsyncDisposable> {
@@ -86,16 +88,45 @@ async function openAppsOf(config: KeyedStore, engine: StoreEngine): Promise<{ ap
     ensureDirectory(engine.files)
     refuseLostStore(engine.files, { isNew: false })
   }
-  const isNew = engine.files === undefined || !engine.files.find().exists || engine.files.isEmpty()
+  const canMakeKey = await mayMakeKey(config, engine)
   // A server of an earlier version would find its rows damaged once they are as this version writes them.
   using _lock = engine.files?.isOutdated() === true ? lockFiles(engine.files, { isNew: false }) : undefined
   await using resources = new AsyncDisposableStack()
   const store = resources.use(await engine.open())
-  const { secretBox } = await storeKeyOf(config, store, random, { isNew })
+  const { secretBox } = await storeKeyOf(config, store, random, { mayMakeKey: canMakeKey })
   const snowflakes = createSnowflakes(clock, random, { after: await store.lastId() })
   const apps = createApps({ store, secretBox, snowflakes, clock, random })
   const opened = resources.move()
   return { apps, [Symbol.asyncDispose]: () => opened.disposeAsync() }
+}
+
+/** Longest wait for the key that a server which is just starting makes. Ours. */
+const keyMsMax = 3_000
+
+/** Time between two looks for it. Ours. */
+const keyPollMs = 50
+
+/**
+ * Whether a command may make the key of the store: not while a server runs that may have it in its settings. One that is
+ * just starting may be about to make it.
+ */
+async function mayMakeKey({ data, masterKey: setting }: KeyedStore, { files }: StoreEngine): Promise<boolean> {
+  if (files === undefined || setting !== undefined) return true
+  for (let waitedMs = 0; waitedMs < keyMsMax; waitedMs += keyPollMs) {
+    if (!files.find().exists || files.isEmpty() || existsSync(keyFile(data)) || !isServed(files)) return true
+    await clock.sleep(keyPollMs)
+  }
+  return false
+}
+
+function isServed(files: StoreFiles): boolean {
+  try {
+    files.lock()[Symbol.dispose]()
+    return false
+  } catch (error) {
+    if (error instanceof DataDirectoryInUse) return true
+    throw error
+  }
 }
 
 /**

@@ -3,6 +3,7 @@ import type { PagedName, ResponseOf } from "@sluice/client"
 import { useInfiniteQuery } from "@tanstack/react-query"
 import { useCallback } from "react"
 import { useSession } from "./session.ts"
+import { isOfApp } from "./use-api.ts"
 
 /** Beyond so many pages a list is refreshed `slowFactor` times less often: each refresh costs a request per page. */
 const pagesMax = 2
@@ -26,6 +27,8 @@ export interface ApiPages<Row> {
   readonly isReadingMore: boolean
   /** Reads the next page; does nothing while one is being read, and after the last. */
   readonly readMore: () => void
+  /** As `readMore`, for a list that reads on by itself: after a failure it waits for the next refresh. */
+  readonly readOn: () => void
 }
 
 /**
@@ -52,20 +55,21 @@ export function useApiPages<Name extends PagedName>(
       name,
       ...([{ signal, parameters, query: { ...query, pagination_token: token } }] as never),
     ) as Promise<unknown> as Promise<Page<RowOf<Name>>>
-  const { data, error, refetch, hasNextPage, isFetchingNextPage, isFetchNextPageError, fetchNextPage } =
-    useInfiniteQuery({
-      queryKey: [name, appId, "pages", query, parameters],
-      queryFn: ({ pageParam, signal }) => read(pageParam, signal),
-      initialPageParam: undefined as string | undefined,
-      getNextPageParam: ({ meta }) => meta.next_token,
-      refetchInterval: ({ state }) =>
-        !isPaused && ((state.data?.pages.length ?? 0) > pagesMax ? slowFactor * refetchMs : refetchMs),
-      placeholderData: (previous) => previous,
-    })
+  const { data, error, refetch, hasNextPage, isFetchingNextPage, isError, fetchNextPage } = useInfiniteQuery({
+    queryKey: [name, appId, "pages", query, parameters],
+    queryFn: ({ pageParam, signal }) => read(pageParam, signal),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: ({ meta }) => meta.next_token,
+    refetchInterval: ({ state }) =>
+      !isPaused && ((state.data?.pages.length ?? 0) > pagesMax ? slowFactor * refetchMs : refetchMs),
+    placeholderData: (previous, before) => (isOfApp(before, appId) ? previous : undefined),
+  })
   const readMore = useCallback(() => {
-    // After a failure the next refresh reads on: without a pause, each failure would be followed by the next request.
-    if (hasNextPage && !isFetchingNextPage && !isFetchNextPageError) void fetchNextPage()
-  }, [hasNextPage, isFetchingNextPage, isFetchNextPageError, fetchNextPage])
+    if (hasNextPage && !isFetchingNextPage) void fetchNextPage()
+  }, [hasNextPage, isFetchingNextPage, fetchNextPage])
+  const readOn = useCallback(() => {
+    if (!isError) readMore()
+  }, [isError, readMore])
   return {
     rows: data?.pages.flatMap((page) => page.data),
     error: data === undefined ? error : null,
@@ -73,5 +77,6 @@ export function useApiPages<Name extends PagedName>(
     hasMore: hasNextPage,
     isReadingMore: isFetchingNextPage,
     readMore,
+    readOn,
   }
 }

@@ -44,7 +44,10 @@ export function useApi<Name extends ReadableName>(
     queryFn: ({ signal }) => read({ signal }),
     refetchInterval: !isPaused && (refetchMs ?? false),
     enabled,
-    ...(keepPrevious && { placeholderData: (previous: unknown) => previous as never }),
+    ...(keepPrevious && {
+      placeholderData: (previous: unknown, before: QueryOfApp) =>
+        (isOfApp(before, appId ?? "all") ? previous : undefined) as never,
+    }),
   })
 }
 
@@ -63,4 +66,12 @@ export function useApiChange<Name extends keyof Operations, Method extends keyof
       await Promise.all(invalidates.map((one) => queryClient.invalidateQueries({ queryKey: [one] })))
     },
   })
+}
+
+/** A query whose key has the app in the second place, as all of this directory. */
+type QueryOfApp = { readonly queryKey: readonly unknown[] } | undefined
+
+/** Whether what a query has found is of the app: of another one nothing is shown, until its own is read. */
+export function isOfApp(query: QueryOfApp, appId: string | undefined): boolean {
+  return query?.queryKey[1] === appId
 }

@@ -61,6 +61,11 @@ export function App(): ReactNode {
   }
 }
 
+/** No response of the server itself: none at all, or one of a proxy that does not reach it. */
+function isUnanswered({ kind, status }: ApiError): boolean {
+  return kind === "connection" || status === 502 || status === 504
+}
+
 function SignedIn({
   data,
   onSignedOut,
@@ -88,8 +93,8 @@ function SignedIn({
           try {
             await sessionClient(data.csrf_token, undefined).request("DELETE", "session")
           } catch (error) {
-            // Its cookie is still good, unless the session has ended before. Without a connection, the banner says so.
-            if (!(error instanceof ApiError && error.status === 401)) return void checkConnection()
+            // The server takes the cookie away with every response of its own. Without one the session goes on, as the banner says.
+            if (error instanceof ApiError && isUnanswered(error)) return void checkConnection()
           }
           queryClient.clear()
           onSignedOut()

@@ -1,5 +1,5 @@
 /** Pages for one app, which an operator chooses first. */
-import { Fragment, useEffect, type ReactNode } from "react"
+import { useEffect, type ReactNode } from "react"
 import { Link } from "wouter"
 import { useApi } from "../api/use-api.ts"
 import { useSession } from "../api/session.ts"
@@ -9,8 +9,7 @@ import { EmptyState, ErrorState, PageSkeleton } from "../components/states.tsx"
 /** Renders its children once an app is chosen. If there is only one app, it is chosen automatically. */
 export function OneApp({ children }: { readonly children: ReactNode }): ReactNode {
   const { appId } = useSession()
-  // A page of another app begins anew: rows of the one before would stand under its name until its own are read.
-  return appId === undefined ? <ChooseApp /> : <Fragment key={appId}>{children}</Fragment>
+  return appId === undefined ? <ChooseApp /> : children
 }
 
 function ChooseApp(): ReactNode {

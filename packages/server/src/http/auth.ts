@@ -71,8 +71,9 @@ export function createGuard(
 
   return async (request: FastifyRequest): Promise<void> => {
     const principal = await authenticate(request)
-    // A cookie may be good, and not looked up for a page of another origin.
-    if (principal === undefined && request.raw.headers.authorization !== undefined) callers.forget(request.raw)
+    // For a page of another origin no cookie was looked up.
+    const isLookedUp = request.raw.headers.authorization !== undefined || !isCrossOrigin(request.raw)
+    if (principal === undefined && isLookedUp) callers.forget(request.raw)
     if (principal === undefined && isOAuth1(request.raw)) throw unsupportedAuthentication(oauth1, allowed)
     if (principal === undefined) throw plainProblem(401, "Unauthorized")
     callers.remember(request.raw, principal)

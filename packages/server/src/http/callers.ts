@@ -29,7 +29,7 @@ export class Callers {
     return this.#names.get(credentialOf(request) ?? "") ?? unknownCaller
   }
 
-  /** Forgets the token of a request, which was looked up and is invalid. */
+  /** Forgets the token or cookie of a request, which was looked up and is invalid. */
   forget(request: GivenHeaders): void {
     this.#names.delete(credentialOf(request) ?? "")
   }

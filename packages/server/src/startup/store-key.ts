@@ -15,16 +15,16 @@ interface StoreKey {
 /**
  * The master key, and what seals secrets under it. The key file is created after the store, so a key without a store shows that the
  * store was lost; and only for an empty store. Throws `ConfigError` for another key than the store's: nothing could be
- * signed and no token derived. With `isNew` false it makes no key: the store was there before, and its server may have the
- * key in its settings.
+ * signed and no token derived. With `mayMakeKey` false it makes none: a server of the store may have the key in its
+ * settings.
  */
 export async function storeKeyOf(
   { data, masterKey: setting }: { readonly data: string; readonly masterKey?: string | undefined },
   store: Pick<Store, "apps" | "lastId">,
   random: Random,
-  { isNew = true } = {},
+  { mayMakeKey = true } = {},
 ): Promise<StoreKey> {
-  const mayCreate = isNew && (await store.lastId()) === "0"
+  const mayCreate = mayMakeKey && (await store.lastId()) === "0"
   const key = masterKey(data, setting, random, { mayCreate })
   const secretBox = createSecretBox(key, random)
   const [app] = await store.apps()

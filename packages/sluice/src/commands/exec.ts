@@ -71,11 +71,7 @@ async function exec(
   server.failed.catch((error: unknown) => failed.abort(error))
   const variables = serverVariables(server.url, app, operatorToken)
   const signal = AbortSignal.any([interrupted, failed.signal, ...late])
-  // The command changes the store of its server, and not the one that its own settings name.
-  const hasStore =
-    environment.server["SLUICE_DATA"] !== undefined || environment.server["SLUICE_DATABASE"] !== undefined
-  const store = hasStore ? { SLUICE_DATA: data, SLUICE_DATABASE: undefined } : {}
-  const run = runCommand({ command, args, env: { ...environment.server, ...store, ...variables } }, signal)
+  const run = runCommand({ command, args, env: { ...environment.server, ...variables } }, signal)
   const status = await run.catch((error: unknown) => {
     if (!late.some(({ reason }) => reason === error)) throw error
     throw new Failure(`The command did not end within ${String((timeout ?? 0) / 1_000)} s.`, [], { status: timedOut })

@@ -32,14 +32,14 @@ export function RuleList(): ReactNode {
   const wanted = useDeferredValue(text.trim())
   const query = { max_results: pageSize, query: wanted === "" ? undefined : wanted }
   const list = useApiPages("ruleDetails", query, { refetchMs })
-  const { rows, hasMore, readMore } = list
+  const { rows, hasMore, readOn } = list
   const counts = useApi("ruleCounts", {}, { refetchMs: 30_000 })
   const total = counts.data?.data.client_app_rules_count.rule_count
   // A page of a search may be empty although more follow.
   const isShort = rows !== undefined && rows.length < rowsMin
   useEffect(() => {
-    if (isShort) readMore()
-  }, [isShort, readMore])
+    if (isShort) readOn()
+  }, [isShort, readOn])
 
   const count = total === undefined ? "" : ` ${countText(total)} of at most ${capOf(counts.data)}.`
   return (
@@ -91,7 +91,7 @@ export function RuleList(): ReactNode {
               row={rowOf}
               rowHeight={45}
               height="calc(100dvh - 300px)"
-              onEnd={readMore}
+              onEnd={readOn}
             />
           </>
         )}

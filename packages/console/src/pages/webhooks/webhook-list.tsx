@@ -95,7 +95,7 @@ export function WebhookList(): ReactNode {
               row={(webhook) => <Row webhook={webhook} />}
               rowHeight={53}
               height="calc(100vh - 260px)"
-              onEnd={list.readMore}
+              onEnd={list.readOn}
             />
           )}
         </Panel>

@@ -31,10 +31,10 @@ export function BackfillRule({
   readonly onClose: () => void
 }): ReactNode {
   const webhooks = useApiPages("webhookDetails", { max_results: 100 }, { refetchMs: 10_000 })
-  const { rows, hasMore, readMore } = webhooks
+  const { rows, hasMore, readOn } = webhooks
   useEffect(() => {
-    if (rows !== undefined && hasMore) readMore()
-  }, [rows, hasMore, readMore])
+    if (rows !== undefined && hasMore) readOn()
+  }, [rows, hasMore, readOn])
   const linked = hasMore ? undefined : rows?.filter(({ link }) => link !== undefined)
   const [first] = linked ?? []
   if (linked !== undefined && first !== undefined) {
