@@ -28,7 +28,10 @@ test("a request whose client leaves while it waits for its turn does not begin",
   await expect.poll(() => waiting).toBe(0)
 })
 
-test("a stream whose request has a body notices at once that its client has left", async () => {
+test.each([
+  ["with the head", "Content-Length: 2\r\n\r\n{}"],
+  ["in a chunk", "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"],
+])("a stream whose request has a body, %s, notices at once that its client has left", async (_, body) => {
   await using at = await startTestServer({
     "stream-connections-per-app-max": "1",
     "stream-connections-over": "refuse",
@@ -38,7 +41,7 @@ test("a stream whose request has a body notices at once that its client has left
     const socket = await connectTo(at.url)
     socket.write(
       `GET ${paths.stream} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${at.app.bearer_token}\r\n` +
-        "Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}",
+        `Content-Type: application/json\r\n${body}`,
     )
     const [head] = (await once(socket, "data")) as [Buffer]
     socket.destroy()

@@ -64,7 +64,9 @@ export function deletionContract(make: MakeStore): void {
     test("what is deleted is not stored again, not even by another name", async () => {
       await store.delete([post("2"), user("8")], 50)
       const repost = including("4", "7", { "2": "gone" }, { isRepost: true, repostedId: "2" as PostId })
-      expect(await append(aPost("2", "7"), aPost("3", "8"), repost, aPost("5", "7"))).toEqual([
+      const bareRepost = aPost("6", "7", { isRepost: true, repostedId: "2" as PostId })
+      expect(await append(aPost("2", "7"), aPost("3", "8"), repost, bareRepost, aPost("5", "7"))).toEqual([
+        false,
         false,
         false,
         false,
