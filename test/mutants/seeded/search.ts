@@ -257,10 +257,10 @@ export const search: readonly Mutant[] = [
   ),
   mutant(
     "a post that mentions another user by the same name mentions this one",
-    `${server}/search/mentioned-user.ts#mentionsAnother`,
-    "idOf(mention) !== undefined && idOf(mention) !== id",
+    "packages/rules/src/search/mentioned-user.ts#mentionsAnother",
+    "(idOf(mention.id) ?? id) !== id",
     "false",
-    `${server}/search/mentioned-user.test.ts`,
+    "packages/rules/src/search/mentioned-user.test.ts",
   ),
   mutant(
     "a later page by relevancy is of as many posts as its time allows",

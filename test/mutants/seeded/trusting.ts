@@ -266,8 +266,8 @@ export const guard: readonly Mutant[] = [
 export const sessions: readonly Mutant[] = [
   mutant(
     "a session changes things without its CSRF token",
-    `${server}/http/auth.ts#authenticate`,
-    "    refuseWithoutProof(request, session)\n",
+    `${server}/http/auth.ts#createGuard`,
+    "      refuseWithoutProof(request, session)\n",
     "",
     `${server}/http/sessions.test.ts`,
   ),

@@ -3,7 +3,7 @@ import type { PagedName, ResponseOf } from "@sluice/client"
 import { useInfiniteQuery } from "@tanstack/react-query"
 import { useCallback } from "react"
 import { useSession } from "./session.ts"
-import { isOfApp } from "./use-api.ts"
+import { appKey, isOfApp } from "./use-api.ts"
 
 /** Beyond so many pages a list is refreshed `slowFactor` times less often: each refresh costs a request per page. */
 const pagesMax = 2
@@ -56,7 +56,7 @@ export function useApiPages<Name extends PagedName>(
       ...([{ signal, parameters, query: { ...query, pagination_token: token } }] as never),
     ) as Promise<unknown> as Promise<Page<RowOf<Name>>>
   const { data, error, refetch, hasNextPage, isFetchingNextPage, isError, fetchNextPage } = useInfiniteQuery({
-    queryKey: [name, appId, "pages", query, parameters],
+    queryKey: [name, appKey(appId), "pages", query, parameters],
     queryFn: ({ pageParam, signal }) => read(pageParam, signal),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ meta }) => meta.next_token,

@@ -40,13 +40,13 @@ export function useApi<Name extends ReadableName>(
   const read = (more: object): Promise<ResponseOf<Name, "GET" & keyof Operations[Name]>> =>
     client.request("GET" as never, name, ...([{ ...options, ...more }] as never))
   return useQuery<ResponseOf<Name, "GET" & keyof Operations[Name]>>({
-    queryKey: [name, appId ?? "all", options],
+    queryKey: [name, appKey(appId), options],
     queryFn: ({ signal }) => read({ signal }),
     refetchInterval: !isPaused && (refetchMs ?? false),
     enabled,
     ...(keepPrevious && {
       placeholderData: (previous: unknown, before: QueryOfApp) =>
-        (isOfApp(before, appId ?? "all") ? previous : undefined) as never,
+        (isOfApp(before, appId) ? previous : undefined) as never,
     }),
   })
 }
@@ -68,10 +68,15 @@ export function useApiChange<Name extends keyof Operations, Method extends keyof
   })
 }
 
+/** An app as the keys of queries have it. */
+export function appKey(appId: string | undefined): string {
+  return appId ?? "all"
+}
+
 /** A query whose key has the app in the second place, as all of this directory. */
 type QueryOfApp = { readonly queryKey: readonly unknown[] } | undefined
 
 /** Whether what a query has found is of the app: of another one nothing is shown, until its own is read. */
 export function isOfApp(query: QueryOfApp, appId: string | undefined): boolean {
-  return query?.queryKey[1] === appId
+  return query?.queryKey[1] === appKey(appId)
 }

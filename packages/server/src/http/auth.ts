@@ -57,20 +57,12 @@ export function createGuard(
   { apps, sessions, callers }: { readonly apps: Apps; readonly sessions: Sessions; readonly callers: KnownCallers },
   allowed: readonly Principal["kind"][],
 ) {
-  const authenticate = async (request: FastifyRequest): Promise<Principal | undefined> => {
-    if (request.raw.headers.authorization !== undefined) {
-      const token = bearerToken(request.raw)
-      return token === undefined ? undefined : apps.principal(token)
-    }
-    const session = await sessionOf(request.raw, sessions)
-    if (session === undefined) return undefined
-    refuseWithoutProof(request, session)
-    request.session = session
-    return session.owner
-  }
-
   return async (request: FastifyRequest): Promise<void> => {
-    const principal = await authenticate(request)
+    const { principal, session } = await authenticated(request.raw, { apps, sessions })
+    if (session !== undefined) {
+      refuseWithoutProof(request, session)
+      request.session = session
+    }
     // For a page of another origin no cookie was looked up.
     const isLookedUp = request.raw.headers.authorization !== undefined || !isCrossOrigin(request.raw)
     if (principal === undefined && isLookedUp) callers.forget(request.raw)
@@ -93,8 +85,21 @@ export function createGuard(
   }
 }
 
+/** Whom a request authenticates: by its token, or without one by its session; without members where it has neither. */
+export async function authenticated(
+  request: IncomingMessage,
+  { apps, sessions }: { readonly apps: Pick<Apps, "principal">; readonly sessions: Pick<Sessions, "of"> },
+): Promise<{ readonly principal?: Principal | undefined; readonly session?: Session }> {
+  if (request.headers.authorization !== undefined) {
+    const token = bearerToken(request)
+    return token === undefined ? {} : { principal: await apps.principal(token) }
+  }
+  const session = await sessionOf(request, sessions)
+  return session === undefined ? {} : { principal: session.owner, session }
+}
+
 /** The session of the request's only cookie of that name, when a page of this server made the request. */
-async function sessionOf(request: IncomingMessage, sessions: Sessions): Promise<Session | undefined> {
+async function sessionOf(request: IncomingMessage, sessions: Pick<Sessions, "of">): Promise<Session | undefined> {
   const cookie = cookieOf(request)
   return cookie === undefined || isCrossOrigin(request) ? undefined : sessions.of(cookie)
 }

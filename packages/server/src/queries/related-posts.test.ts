@@ -18,9 +18,9 @@ const request: RelatedPostsRequest = {
 
 /** The users who are known, the last one by a name that no rule can have. */
 const usernames: Readonly<Record<string, string>> = {
-  "7": "Wren",
+  "7": "wren",
   "9": "wren@social.example",
-  "11": "WREN",
+  "11": "wren",
   "10": "wren-",
 }
 
@@ -53,7 +53,7 @@ beforeEach(() => {
         return username === undefined ? [] : [{ id, username, json: "{}" }]
       },
       usersByName: async ([name = ""]) => {
-        const [id, username] = Object.entries(usernames).find(([, one]) => one.toLowerCase() === name) ?? []
+        const [id, username] = Object.entries(usernames).find(([, one]) => one === name) ?? []
         return id === undefined || username === undefined ? [] : [{ id: id as UserId, username, json: "{}" }]
       },
     },
@@ -66,7 +66,7 @@ test("mentions are of the user's id and the name that is known now, without repo
   await lists.mentions(app, "7" as UserId, request, signal)
   for (const id of ["8", "9", "10", "11"] as UserId[]) await lists.mentions(app, id, request, signal)
   expect(rulesAsked()).toEqual([
-    { value: "(@7 OR @Wren) -is:retweet", withReposts: true, mentionOf: { id: "7", username: "Wren" } },
+    { value: "(@7 OR @wren) -is:retweet", withReposts: true, mentionOf: { id: "7", username: "wren" } },
     { value: "(@8) -is:retweet", withReposts: true, mentionOf: { id: "8" } },
     {
       value: "(@9 OR @wren@social.example) -is:retweet",

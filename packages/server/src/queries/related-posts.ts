@@ -63,7 +63,7 @@ export function createRelatedPosts({
       const [user] = await store.usersById([userId], appId)
       // A name that no rule can have is none by which a post could be found.
       const name = user !== undefined && isUsername(user.username) ? user.username : undefined
-      const [owner] = name === undefined ? [] : await store.usersByName([name.toLowerCase()], appId)
+      const [owner] = name === undefined ? [] : await store.usersByName([name], appId)
       const mentionOf = { id: userId, ...(name !== undefined && owner?.id === userId && { username: name }) }
       const names = Object.values(mentionOf).map((one) => `@${one}`)
       const rule = { value: `(${names.join(" OR ")}) -is:retweet`, withReposts: true, mentionOf }

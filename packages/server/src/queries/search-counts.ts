@@ -28,8 +28,8 @@ interface CountsRequest {
   readonly rule: SearchedRule
   readonly granularity: Granularity
   /**
-   * Unix ms. The first interval begins at `startMs`, the last one ends at `endMs`. None when the end is not after the start, unless
-   * ids of that millisecond lie between the ids of the span.
+   * Unix ms. The first interval begins at `startMs`, the last one ends at `endMs`. None when the end is not after the start,
+   * unless ids of that millisecond lie between the ids of the span.
    */
   readonly startMs: number
   readonly endMs: number

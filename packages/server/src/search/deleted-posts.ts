@@ -4,7 +4,7 @@
  *     remembered deletions after the last one ──► index: remove ──► posts with the term of one ──► read, index: replace
  *                                                                       pending ones are asked again
  *
- * Retention has a way of its own (`retention-sweep.ts`): what it deletes is not remembered.
+ * Retention has a way of its own (`index-sweep.ts`): what it deletes is not remembered.
  */
 import { anyTerm, includedTerm, type EarlierPosts } from "@sluice/rules"
 import type { Deletion, DeletionSeq } from "../model/deletion.ts"

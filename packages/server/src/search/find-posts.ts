@@ -79,8 +79,8 @@ interface FindDeps extends SearchDeps {
 }
 
 /**
- * Most posts that are read because the index does not have them yet. Ours: the index is 0.6 s behind 5,000 posts/s (bench
- * `indexing`), and a post is read and evaluated in some 20 µs.
+ * Most posts that are read because the index does not have them yet. Ours: it is 0.6 s behind 5,000 posts/s (bench
+ * `indexing`).
  */
 export const tailPostsMax = 3_000
 

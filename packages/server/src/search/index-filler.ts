@@ -19,7 +19,7 @@ import type { IndexedPost, SearchIndex } from "../store/search-index.ts"
 import { IndexMoved } from "../store/store-faults.ts"
 import { DeletedPosts, type DeletedPostsDeps } from "./deleted-posts.ts"
 import { indexedPost } from "./indexed-post.ts"
-import { RetentionSweep, type RetentionSweepDeps } from "./retention-sweep.ts"
+import { IndexSweep, type IndexSweepDeps } from "./index-sweep.ts"
 
 /** Most posts that are added in one transaction. Ours: some 10 ms. */
 const stepPostsMax = 500
@@ -41,17 +41,14 @@ const forgetMs = 3_600_000
  */
 const restPerStep = { behindOthers: 0.2, besideOthers: 2 }
 
-/**
- * Steps that add posts before one that compacts, while they arrive without a pause. Ours: both kinds of step take some milliseconds, and a
- * partition, which takes thousands of steps to fill, is compacted in some hundreds.
- */
+/** Steps that add posts before one that compacts, while posts arrive without a pause. Ours: both take some milliseconds. */
 const addsPerCompaction = 16
 
 /** Longest that a search waits for steps; one that has begun is finished. Ours: a step of large posts takes as long. */
 const catchUpMsMax = 50
 
 /** Dependencies of a filler. */
-export interface FillerDeps extends Pick<RetentionSweepDeps, "postRetentionMs"> {
+export interface FillerDeps extends Pick<IndexSweepDeps, "postRetentionMs"> {
   readonly store: Pick<ArrivalReads, "arrivedPosts"> & Pick<PostStore, "postsById"> & DeletedPostsDeps["store"]
   readonly index: Pick<SearchIndex, "position" | "add" | "eraseRemoved" | "compact"> & DeletedPostsDeps["index"]
   readonly clock: Pick<Clock, "sleep" | "monotonicMs" | "nowMs">
@@ -68,13 +65,13 @@ export interface FillerDeps extends Pick<RetentionSweepDeps, "postRetentionMs"> 
 export class IndexFiller {
   readonly #deps: FillerDeps
   readonly #deleted: DeletedPosts
-  readonly #sweep: RetentionSweep
+  readonly #sweep: IndexSweep
   #step: Promise<unknown> = Promise.resolve()
 
   constructor(deps: FillerDeps) {
     this.#deps = deps
     this.#deleted = new DeletedPosts(deps)
-    this.#sweep = new RetentionSweep(deps)
+    this.#sweep = new IndexSweep(deps)
   }
 
   /** Fills the index until `signal`. A step that fails is reported and tried again. */

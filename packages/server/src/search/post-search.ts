@@ -8,6 +8,7 @@ import {
   cutTerm,
   evaluate,
   indexQuery,
+  mentionsAnother,
   orTerm,
   parseRule,
   quotedByOriginal,
@@ -17,13 +18,13 @@ import {
   withoutReposts,
   type EarlierPosts,
   type IndexQuery,
+  type MentionedUser,
   type PostFacts,
   type Rule,
   type RuleEnvelope,
 } from "@sluice/rules"
 import type { PostId } from "../model/ids.ts"
 import type { StoredPost } from "../model/post.ts"
-import { mentionsAnother, type MentionedUser } from "./mentioned-user.ts"
 
 /** A query, and whether reposts are among its posts. */
 export interface SearchedRule {

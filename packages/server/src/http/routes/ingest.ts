@@ -23,7 +23,7 @@ import { Problem } from "../../model/problem.ts"
 import { presentIngest, presentIngestEnd, presentIngestLine } from "../present/ingest.ts"
 import { internalProblem, plainProblem, renderProblem } from "../problems.ts"
 import type { HttpDeps, HttpServer } from "../deps.ts"
-import { bearerToken, cookieOf, scopeOf } from "../auth.ts"
+import { authenticated, scopeOf } from "../auth.ts"
 import { bearerAuth, responsesOf } from "./route-schema.ts"
 
 const ndjsonTypes = ["application/x-ndjson", "application/jsonl"] as const
@@ -77,27 +77,24 @@ export function ingestRoutes(
 /** Opens a body for one request. */
 type OpenBody = (onBatch?: (report: IngestReport) => void) => IntakeBody
 
-/** Least time between two look-ups of a token while its body comes. Ours: a revoked one is known within a second everywhere. */
+/** Least time between two look-ups of a token while its body comes. Ours: as long as a token that was looked up is remembered. */
 const tokenCheckMs = 1_000
 
 /**
- * A body may come for days: looks up its token, or its session, again before a chunk is read. While the store cannot say, the body
- * goes on.
+ * A body may come for days: looks up its token, or its session, again before a chunk is read. While the store cannot say, the
+ * body goes on.
  */
 function tokenWatch(
-  request: FastifyRequest,
-  { apps, sessions, clock }: Pick<HttpDeps, "apps" | "sessions" | "clock">,
+  { raw }: FastifyRequest,
+  { clock, ...known }: Pick<HttpDeps, "apps" | "sessions" | "clock">,
 ): () => Promise<boolean> {
-  const token = bearerToken(request.raw)
-  const cookie = cookieOf(request.raw)
   let checkedAtMs = clock.monotonicMs()
   return async () => {
     const nowMs = clock.monotonicMs()
     if (nowMs - checkedAtMs < tokenCheckMs) return true
     checkedAtMs = nowMs
     try {
-      if (token !== undefined) return (await apps.principal(token)) !== undefined
-      return cookie === undefined || (await sessions.of(cookie)) !== undefined
+      return (await authenticated(raw, known)).principal !== undefined
     } catch {
       return true
     }

@@ -6,8 +6,8 @@
  *     search_<version>_<id>   a partition: id, terms as `tsvector`, with a GIN index
  *
  * One process at a time fills it, and all search it. A process that fills it while another one still does finds that the
- * position is not the one that its step begins with, and adds nothing. A program with terms of another version has an index of its own, and
- * drops those of earlier versions when it begins; processes of the earlier program go on without one.
+ * position is not the one that its step begins with, and adds nothing. A program with terms of another version has an index
+ * of its own, and drops those of earlier versions when it begins; processes of the earlier program go on without one.
  *
  * Commits do not wait for the disk (`synchronous_commit=off`): a crash may lose the last of them, the position with the posts, and
  * the index is filled from there. Each partition is a table of its own and no partition of a common one: one statement over

@@ -27,7 +27,7 @@ const passedPostsMax = 25_000
 const readBytesMax = 1_048_576
 
 /** Dependencies and settings of sweeps. */
-export interface RetentionSweepDeps {
+export interface IndexSweepDeps {
   readonly store: Pick<PostStore, "postsById">
   readonly index: Pick<SearchIndex, "find" | "remove">
   readonly clock: Pick<Clock, "nowMs">
@@ -40,12 +40,12 @@ export interface RetentionSweepDeps {
 }
 
 /** Compares the index with the store, some posts in each pass. One pass at a time. */
-export class RetentionSweep {
-  readonly #deps: RetentionSweepDeps
+export class IndexSweep {
+  readonly #deps: IndexSweepDeps
   /** The id up to which, inclusive, the last pass has compared; absent before the first. */
   #reached: bigint | undefined
 
-  constructor(deps: RetentionSweepDeps) {
+  constructor(deps: IndexSweepDeps) {
     this.#deps = deps
   }
 

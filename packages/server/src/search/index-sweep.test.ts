@@ -5,7 +5,7 @@ import type { ArrivalPosition } from "../store/port/arrival-store.ts"
 import { aPost } from "../store/contract/fixtures.ts"
 import { MemorySearchIndex } from "../store/memory/memory-search-index.testing.ts"
 import { MemoryState, MemoryStore } from "../store/memory/memory-store.testing.ts"
-import { RetentionSweep } from "./retention-sweep.ts"
+import { IndexSweep } from "./index-sweep.ts"
 
 const never = new AbortController().signal
 const dayMs = 86_400_000
@@ -43,7 +43,7 @@ async function sweptIndex(
     { after: undefined, position: "1" as ArrivalPosition },
   )
   const counted = { compared: 0 }
-  const sweep = new RetentionSweep({
+  const sweep = new IndexSweep({
     random: { fraction: () => startsAt },
     store,
     clock,
