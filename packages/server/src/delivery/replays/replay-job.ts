@@ -24,7 +24,7 @@ import { shapeFor } from "../../model/render-post.ts"
 import type { Replay, ReplayProgress } from "../../model/replay.ts"
 import { DeliveryRate } from "../sending/delivery-rate.ts"
 import { readAgainMs } from "../sending/read-again.ts"
-import { retryDelayMs, type RetryPolicy } from "../sending/retry-delay.ts"
+import { endpointPauseMs, retryDelayMs, type RetryPolicy } from "../sending/retry-delay.ts"
 import type { LinkSender } from "../sending/sender.ts"
 import type { SendingDeps } from "../sending/sending-deps.ts"
 import { WakeUp } from "../wake-up.ts"
@@ -76,6 +76,8 @@ export class ReplayJob {
   #saving: Promise<void> | undefined
   /** Matches that failed since one was delivered. */
   #failedInARow = 0
+  /** Nothing is sent before, as the endpoint requested. By the monotonic clock. */
+  #pausedUntilMs = 0
   /** An unexpected error, which ends the run. */
   #failure: { readonly error: unknown } | undefined
 
@@ -187,8 +189,11 @@ export class ReplayJob {
         this.#source.refuseDamaged(entry.seq)
         return "unsent"
       }
-      const { outcome, retryAfterMs } = await this.#source.send(entry, body)
+      const result = await this.#source.send(entry, body)
+      const { outcome, retryAfterMs } = result
       if (outcome === "delivered") return "delivered"
+      const pausedUntilMs = clock.monotonicMs() + endpointPauseMs(replayRetryPolicy, result)
+      this.#pausedUntilMs = Math.max(this.#pausedUntilMs, pausedUntilMs)
       if (outcome === "gone") await this.#invalidateWebhook()
       // A failure on this machine is not the endpoint's.
       if (faultOf(outcome) === "endpoint") failures += 1
@@ -199,14 +204,13 @@ export class ReplayJob {
     return undefined
   }
 
-  /** Waits until the webhook is valid and the rate allows a send. False when the job is stopped first. */
+  /** Waits until the webhook is valid, the endpoint's pause is over and the rate allows a send. False when stopped first. */
   async #maySend(signal: AbortSignal): Promise<boolean> {
     const { clock } = this.#deps
+    const waitMs = (): number => Math.ceil(Math.max(this.#rate.nextAtMs, this.#pausedUntilMs) - clock.monotonicMs())
     while (!this.#link.valid && !signal.aborted) await this.#linkChanged.promise
-    // Other matches may have used the send that was waited for.
-    while (clock.monotonicMs() < this.#rate.nextAtMs && !signal.aborted) {
-      await clock.sleep(Math.ceil(this.#rate.nextAtMs - clock.monotonicMs()), signal)
-    }
+    // Other matches may have used the send that was waited for, or been asked to wait.
+    for (let ms = waitMs(); ms > 0 && !signal.aborted; ms = waitMs()) await clock.sleep(ms, signal)
     if (signal.aborted) return false
     this.#rate.note(clock.monotonicMs())
     return true

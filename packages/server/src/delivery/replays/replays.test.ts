@@ -113,6 +113,19 @@ test("a replay waits as long as Retry-After requests, at most half a minute", as
   expect(harness.sentSeqs()).toEqual([1, 1])
 })
 
+test("a 429 with Retry-After pauses the whole replay, and not only its match", async () => {
+  await harness.linkWithPosts(20)
+  harness.outbound.respondToAll(({ eventId }) => (eventId === "msg_100_1" ? { status: 429, retryAfter: "20" } : 200))
+  harness.start(harness.links.store, { deliveriesPerLinkPerSecondMax: 1 })
+  await harness.create("9", 0, 20)
+  await harness.until(() => harness.outbound.received.length === 1)
+  await harness.clock.advance(19_000)
+  expect(harness.sentSeqs()).toEqual([1])
+  harness.outbound.respondToAll(() => 200)
+  await harness.until(harness.isEnded("9"))
+  expect(await harness.replay("9")).toMatchObject({ state: "complete", delivered: 20 })
+})
+
 test("a replay ends early when the endpoint accepts nothing, and reports its end as soon as it can", async () => {
   await harness.linkWithPosts(1_000)
   harness.outbound.respondToAll(() => ({ failure: "connect" }))

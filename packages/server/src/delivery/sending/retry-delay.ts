@@ -21,3 +21,14 @@ export function retryDelayMs(policy: RetryPolicy, failures: number, fraction: nu
 export function grantedDelayMs(policy: RetryPolicy, retryAfterMs: number): number {
   return Math.min(Math.max(Math.ceil(retryAfterMs), policy.baseMs), policy.maxMs)
 }
+
+/** Responses whose `Retry-After` is about the endpoint, not about one request. Source: RFC 6585, 4; RFC 9110, 15.6.4. */
+const pausesEndpoint: ReadonlySet<number | undefined> = new Set([429, 503])
+
+/** How long nothing at all may be sent to an endpoint after a response of this status; 0 when it did not ask for that. */
+export function endpointPauseMs(
+  policy: RetryPolicy,
+  { status, retryAfterMs }: { readonly status: number | undefined; readonly retryAfterMs: number | undefined },
+): number {
+  return retryAfterMs === undefined || !pausesEndpoint.has(status) ? 0 : grantedDelayMs(policy, retryAfterMs)
+}

@@ -9,7 +9,7 @@
 import { faultOf } from "@sluice/api"
 import type { WebhookId } from "../../../model/ids.ts"
 import type { AttemptResult } from "../../sending/attempt.ts"
-import { grantedDelayMs, retryDelayMs, type RetryPolicy } from "../../sending/retry-delay.ts"
+import { endpointPauseMs, retryDelayMs, type RetryPolicy } from "../../sending/retry-delay.ts"
 import type { LinkSender } from "../../sending/sender.ts"
 import type { SendingDeps } from "../../sending/sending-deps.ts"
 import type { LinkCursor } from "./link-cursor.ts"
@@ -30,9 +30,6 @@ interface AttemptingLink {
   readonly pending: PendingDeliveries
   readonly sender: Pick<LinkSender, "eventIdOf">
 }
-
-/** Responses whose `Retry-After` is about the endpoint, not about one request. Source: RFC 6585, 4; RFC 9110, 15.6.4. */
-const pausesEndpoint: ReadonlySet<number | undefined> = new Set([429, 503])
 
 /** Longest wait between two probes of an endpoint that is down. Ours: so soon is it noticed that it is up again. */
 const probeMsMax = 10_000
@@ -142,10 +139,11 @@ export class DeliveryOutcomes {
   }
 
   /** Sends nothing to an endpoint for as long as a 429 or 503 asks. */
-  #pauseEndpoint({ status, retryAfterMs }: AttemptResult): void {
-    if (retryAfterMs === undefined || !pausesEndpoint.has(status)) return
+  #pauseEndpoint(result: AttemptResult): void {
+    const pauseMs = endpointPauseMs(this.#deps.retry, result)
+    if (pauseMs === 0) return
     const { endpoint } = this.#link.memory
-    const untilMs = this.#deps.clock.monotonicMs() + grantedDelayMs(this.#deps.retry, retryAfterMs)
+    const untilMs = this.#deps.clock.monotonicMs() + pauseMs
     endpoint.pausedUntilMs = Math.max(endpoint.pausedUntilMs, untilMs)
   }
 
