@@ -38,6 +38,13 @@ test("matches come live, stand still while paused, are filtered by rule, and are
   await expectAccessible(page, "live-match")
   await page.getByRole("button", { name: "Copy curl: send" }).click()
   await page.getByRole("dialog").getByText("Copied").first().waitFor()
+  // Over plain HTTP, as on a machine of the network, a page has no clipboard of this kind.
+  await page.evaluate(() => {
+    Object.defineProperty(navigator, "clipboard", { value: undefined })
+    document.addEventListener("copy", () => (document.title = String(document.getSelection())))
+  })
+  await page.getByRole("button", { name: "Copy JSON" }).click()
+  await expect.poll(() => page.title()).toContain('"matching_rules"')
   await page.keyboard.press("Escape")
 
   await page.getByLabel("Rule").selectOption({ label: "birds" })

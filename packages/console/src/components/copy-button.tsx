@@ -2,6 +2,7 @@ import { useState, type ReactNode } from "react"
 import { Button } from "./button.tsx"
 import { Icon } from "./icon.tsx"
 import { VisuallyHidden } from "./visually-hidden.tsx"
+import { copyText } from "./copy-text.ts"
 
 const shownMs = 1_500
 
@@ -17,12 +18,7 @@ export function CopyButton({
 }): ReactNode {
   const [state, setState] = useState<"ready" | "copied" | "failed">("ready")
   const copy = async (): Promise<void> => {
-    setState(
-      await navigator.clipboard.writeText(text).then(
-        () => "copied" as const,
-        () => "failed" as const,
-      ),
-    )
+    setState((await copyText(text)) ? "copied" : "failed")
     setTimeout(() => setState("ready"), shownMs)
   }
   const shown = state === "copied" ? "Copied" : state === "failed" ? "Not allowed" : label
