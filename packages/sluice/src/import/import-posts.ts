@@ -5,6 +5,8 @@
  *                          ▲      │
  *                          └ wait ┘ connection lost, 429, 503: the same chunk again
  *
+ * Chunks are sent one after the other, so that posts keep their order; the next one is made meanwhile.
+ *
  * A line is nearly always a post; a page is many (`post-formats.ts`).
  *
  * The server stores each post once, so a chunk whose response was lost can be sent again: its posts are duplicates.
@@ -99,7 +101,7 @@ export async function importPosts(
   }
 
   try {
-    for await (const chunk of chunksOf(lines, options)) {
+    for await (const chunk of oneAhead(chunksOf(lines, options))) {
       signal.throwIfAborted()
       for (const one of chunk.refused) listener.rejected(one)
       if (chunk.posts.length > 0) {
@@ -135,6 +137,23 @@ interface Chunk {
   readonly lines: number
   /** The line to continue from once the chunk is stored. */
   readonly nextLine: number
+}
+
+/** The values, each made while the one before it is used. */
+async function* oneAhead<Value>(values: AsyncGenerator<Value, void, void>): AsyncGenerator<Value, void, void> {
+  try {
+    for (let next = values.next(); ;) {
+      const made = await next
+      if (made.done === true) return
+      next = values.next()
+      // It is awaited once the value before it is used, and may reject earlier.
+      next.catch(() => undefined)
+      yield made.value
+    }
+  } finally {
+    // Not awaited: it waits for the next value, which may never come.
+    values.return().catch(() => undefined)
+  }
 }
 
 /** Groups posts into chunks, bounded in number, bytes and, for a live source, time. */
