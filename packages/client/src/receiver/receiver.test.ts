@@ -314,6 +314,16 @@ test("the body of a request without X's signature is not read", async () => {
   expect((await receive(new Request("http://receiver/", init))).status).toBe(403)
 })
 
+test("the answer to a challenge is no signature of a delivery", async () => {
+  receive = receiverOf({ signingKeys: undefined })
+  for (const text of ["abc", "null", "12"]) {
+    const challenge = await receive(new Request(`http://receiver/?crc_token=${text}`))
+    const { response_token: forged } = (await challenge.json()) as { response_token: string }
+    expect(await send({ "x-twitter-webhooks-signature": forged }, text)).toBe(403)
+  }
+  expect(deliveries).toEqual([])
+})
+
 test("a request that is neither a challenge nor a delivery is refused", async () => {
   const statusOf = async (url: string, method: string) => (await receive(new Request(url, { method }))).status
   expect(await statusOf("http://receiver/", "GET")).toBe(405)

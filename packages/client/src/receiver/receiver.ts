@@ -87,7 +87,8 @@ export function receiver(options: ReceiverOptions): Receiver {
 
 /**
  * Challenges that are answered. The answer to one is what X, and Sluice without signing keys, sign a body with that text with:
- * so no text of a challenge may be that of a delivery, which has braces. Ours; those of X and Sluice are base64 of some kind.
+ * so no text of a challenge may be that of a delivery, which has braces, and a body with such a text is none. Ours; the
+ * challenges of X and Sluice are base64 of some kind.
  */
 const crcTokenForm = /^[\w.~+/= -]{1,256}$/
 
@@ -118,6 +119,7 @@ async function respond(
   if (!verified.ok) return refuse(403, verified.fault)
   const { id, sentAtMs } = verified
   const text = new TextDecoder().decode(body)
+  if (sentAtMs === undefined && crcTokenForm.test(text)) return refuse(403, "the body is the text of a challenge")
   const sentAt = sentAtMs === undefined ? undefined : new Date(sentAtMs)
   const delivery = { id, sentAt, text, headers, ...eventOf(text) } as Delivery
   switch (await repeats?.begin(id, leaseMs)) {
