@@ -1,5 +1,6 @@
 import { expect, test, vi } from "vitest"
-import type { AppId } from "../../model/ids.ts"
+import type { AppId, PostId } from "../../model/ids.ts"
+import type { BackfillPart } from "../../model/replay.ts"
 import { createManualClock } from "../../runtime/manual-clock.testing.ts"
 import { createRuleTestQueue } from "./rule-test-queue.ts"
 import type { RuleTestThread } from "./rule-test-thread.ts"
@@ -8,6 +9,14 @@ import type { RuleTest } from "./test-rule.ts"
 const nothing: RuleTest = { tested: 0, matched: 0, matches: [], unmatched: [], cost: 1, warnings: [] }
 const storeAccess = () => ({ module: "", data: undefined, ports: [] })
 const left = new AbortController().signal
+
+const aPart = (app: string, lastId: string): BackfillPart => ({
+  appId: app as AppId,
+  rules: [],
+  after: "0" as PostId,
+  lastId: lastId as PostId,
+  limit: 1,
+})
 
 /** Tests whose thread does nothing until the test lets it. */
 function testsWithThread() {
@@ -27,7 +36,10 @@ function testsWithThread() {
         signal.addEventListener("abort", () => reject(signal.reason as Error))
         return promise
       },
-      findInPast: async ({ lastId }) => ({ matches: [], searchedId: lastId }),
+      findInPast: async ({ appId, lastId }) => {
+        tried.push(`past ${appId} ${lastId}`)
+        return { matches: [], searchedId: lastId }
+      },
       async close() {
         thread.closed = true
       },
@@ -60,6 +72,18 @@ test("one test runs at a time, apps take turns, and a second one of an app is re
   }
   await Promise.all([...others, again])
   expect(tried).toEqual(["cat", "dog2", "dog3", "dog4", "bird"])
+})
+
+test("the backfills of an app have one turn together, and hold up no test and no backfill of another app", async () => {
+  const { tests, run, next, tried } = testsWithThread()
+  const first = run("1", "cat")
+  await expect.poll(() => tried).toEqual(["cat"])
+  const parts = [aPart("2", "1"), aPart("2", "2"), aPart("2", "3"), aPart("3", "1")]
+  const found = parts.map((part) => tests.findInPast(part, left))
+  const others = [run("2", "dog"), run("3", "bird")]
+  for (let at = 0; at < 3; at++) (await next()).end()
+  await Promise.all([first, ...found, ...others])
+  expect(tried).toEqual(["cat", "past 2 1", "past 3 1", "dog", "bird", "past 2 2", "past 2 3"])
 })
 
 test("a rule that does not parse is refused without a thread", async () => {

@@ -2,12 +2,12 @@
  * Rules that are tried on posts, in a thread of their own that starts with the first call and ends when none has come for a
  * while.
  *
- *     app A ── one test at a time ───┐
- *     app B ── one test at a time ───┼─► first come, first served ─► the thread, one call at a time
- *     backfills ── a part each time ─┘
+ *     test of app A ────────────────────┐
+ *     test of app B ────────────────────┼─► in turn ─► the thread, one call at a time
+ *     backfills of app B, part by part ─┘
  *
- * An app has one test running or waiting, and another is refused, so the apps take turns and the queue is no longer than
- * the number of apps.
+ * The test of an app has a turn, and all of its backfills have one together. An app has one test running or waiting, and another
+ * is refused. So a call waits for at most two calls of each other app.
  */
 import type { TestRuleBody } from "@sluice/api"
 import { parseRule, type RuleOptions } from "@sluice/rules"
@@ -17,6 +17,7 @@ import type { BackfillPart, FoundInPast } from "../../model/replay.ts"
 import type { Clock } from "../../runtime/clock.ts"
 import { EmbeddingsUnavailable, type EmbeddingsEndpoint } from "../../runtime/embeddings.ts"
 import type { Events } from "../../runtime/events/events.ts"
+import { FairQueue } from "../../runtime/fair-queue.ts"
 import type { StoreAccess } from "../../store/engine.ts"
 import { PerAppQueues } from "../per-app-queues.ts"
 import { ruleTestRequest } from "./rule-test-request.ts"
@@ -56,8 +57,9 @@ export function createRuleTestQueue({
   readonly start?: (settings: RuleTestSettings) => Promise<RuleTestThread>
 }): RuleTestQueue {
   const queues = new PerAppQueues({ unfinishedMax: 1, what: "test of a rule" })
+  const waiting = new FairQueue<() => Promise<void>>()
+  let isRunning = false
   let thread: RuleTestThread | undefined
-  let last: Promise<unknown> = Promise.resolve()
   let idle = new AbortController()
 
   const endThread = async (): Promise<void> => {
@@ -95,19 +97,28 @@ export function createRuleTestQueue({
     }
   }
 
-  /** Runs a call after the earlier ones. */
+  const runWaiting = async (): Promise<void> => {
+    if (isRunning) return
+    isRunning = true
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) await next()
+    isRunning = false
+  }
+
+  /** Runs a call when it is the turn of its owner. */
   const inThread = <Result>(
+    owner: string,
     call: (running: RuleTestThread) => Promise<Result>,
     signal: AbortSignal,
   ): Promise<Result> => {
-    const result = last.then(() => runCall(call, signal))
-    last = result.catch(() => undefined)
-    return result
+    const { promise, resolve, reject } = Promise.withResolvers<Result>()
+    waiting.push(owner, () => runCall(call, signal).then(resolve, reject))
+    void runWaiting()
+    return promise
   }
 
-  const runTest = async (request: RuleTestRequest, signal: AbortSignal): Promise<RuleTest> => {
+  const runTest = async (appId: AppId, request: RuleTestRequest, signal: AbortSignal): Promise<RuleTest> => {
     try {
-      return await inThread((running) => running.testRule(request, signal), signal)
+      return await inThread(`test ${appId}`, (running) => running.testRule(request, signal), signal)
     } catch (error) {
       if (isGivenUp(error, signal)) throw error
       if (error instanceof EmbeddingsUnavailable) throw ruleNotServed(request.value, error)
@@ -126,9 +137,9 @@ export function createRuleTestQueue({
           parsed.problems.map(({ message }) => message),
         )
       }
-      return queues.run(appId, () => runTest(request, signal))
+      return queues.run(appId, () => runTest(appId, request, signal))
     },
-    findInPast: (part, signal) => inThread((running) => running.findInPast(part, signal), signal),
+    findInPast: (part, signal) => inThread(`past ${part.appId}`, (running) => running.findInPast(part, signal), signal),
     async [Symbol.asyncDispose]() {
       idle.abort()
       await endThread()
