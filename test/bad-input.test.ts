@@ -179,6 +179,7 @@ const sizes: readonly Wrong[] = [
 const spans: readonly Wrong[] = [...searches, ...counts].flatMap((path): Wrong[] => {
   const isRecent = path === paths.searchRecent || path === paths.countsRecent
   const recent = (hoursAgo: number): string => new Date(Date.now() - hoursAgo * 3_600_000).toISOString()
+  const moment = recent(1)
   const of = (parameters: Readonly<Record<string, string>>): string => asked(path, { query: "cat", ...parameters })
   return [
     [
@@ -190,6 +191,7 @@ const spans: readonly Wrong[] = [...searches, ...counts].flatMap((path): Wrong[]
       "Invalid use of 'since_id' or 'until_id' in conjunction",
     ],
     [of({ start_time: recent(1), end_time: recent(2) }), "'start_time' must be before 'end_time'"],
+    [of({ start_time: moment, end_time: moment }), "'start_time' must be before 'end_time'"],
     [of({ start_time: recent(isRecent ? 8 * 24 : 24 * 365 * 30) }), "'start_time' must be on or after"],
     [of({ end_time: recent(-1) }), "'end_time' must be a minimum of 10 seconds prior to the request time."],
     [of({ start_time: recent(-1) }), "'start_time' must be a minimum of 10 seconds prior to the request time."],

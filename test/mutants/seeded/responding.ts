@@ -154,7 +154,7 @@ export const clients: readonly Mutant[] = [
   ),
   mutant(
     "a stream leaves its request's body unread",
-    `${server}/http/routes/stream.ts#serve`,
+    `${server}/http/routes/stream.ts#servingStreams`,
     "    reply.raw.req.resume()\n",
     "",
     `${server}/http/connections/leaving-clients.test.ts`,

@@ -215,9 +215,9 @@ export const search: readonly Mutant[] = [
   ),
   mutant(
     "an order of relevancy has posts that came after its first page",
-    `${server}/queries/post-searches.ts#PageReading.byRelevancy`,
-    "now < span.upTo ? now : span.upTo",
-    "span.upTo",
+    `${server}/queries/post-searches.ts#lastRanked`,
+    "last < upTo ? last : upTo",
+    "upTo",
     `${server}/queries/post-searches.test.ts`,
   ),
   mutant(

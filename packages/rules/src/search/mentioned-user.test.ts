@@ -28,6 +28,13 @@ test.each([
   expect(mentionsAnother({ data: { id: "1", text: "", note_tweet: { entities: data.entities } } }, wren)).toBe(expected)
 })
 
+test("a user whose name has digits alone is not the user of that id", () => {
+  const digits = { id: "456", username: "123" }
+  expect(mentionsAnother(postOf({ id: "123", username: "heron" }), digits)).toBe(true)
+  expect(mentionsAnother(postOf({ username: "123" }), digits)).toBe(false)
+  expect(mentionsAnother(postOf({ id: "456", username: "123" }), digits)).toBe(false)
+})
+
 test("a post without entities mentions whom its text names", () => {
   for (const entities of [undefined, {}, { mentions: null }, { mentions: {} }])
     expect(mentionsAnother({ data: { id: "1", text: "@wren", entities } }, wren)).toBe(false)

@@ -10,14 +10,14 @@ export interface MentionedUser {
 }
 
 /**
- * Whether the entities of the post mention other users alone by the user's name, or by the digits of their id: an entity with an
+ * Whether the entities of the post mention other users alone by the user's name, or by the digits of their id or of that name: an entity with an
  * id means the user of that id. A post without entities means the user whom its text names.
  */
 export function mentionsAnother({ data }: RuleEnvelope, { id, username = id }: MentionedUser): boolean {
   const post = objectOf(data)
   const names = new Set([id, fold(username)])
   const named = [...mentionsIn(post), ...mentionsIn(objectOf(post.note_tweet))].filter(
-    (mention) => names.has(fold(textOf(mention.username) ?? "")) || mention.id === id,
+    (mention) => names.has(fold(textOf(mention.username) ?? "")) || names.has(idOf(mention.id) ?? ""),
   )
   return named.length > 0 && named.every((mention) => (idOf(mention.id) ?? id) !== id)
 }

@@ -266,7 +266,7 @@ function shortInstant(text: string): string {
 }
 
 function isOrdered(low: string, high: string): boolean {
-  return isId(low) ? BigInt(low) <= BigInt(high) : Date.parse(low) <= Date.parse(high)
+  return isId(low) ? BigInt(low) <= BigInt(high) : Date.parse(low) < Date.parse(high)
 }
 
 function unknownParameter(name: string, { ofPath, ofQuery }: ParameterNames): TextFault {

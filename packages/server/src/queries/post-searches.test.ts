@@ -190,6 +190,16 @@ describe("pages by relevancy", () => {
     expect((await page({ ...ranked, limit: 9 })).ids).toEqual([one, two, three, later])
   })
 
+  test("have posts of later times, as pages by id have", async () => {
+    const ids = [idAt(-1_000), idAt(3_600_000), "9000000000000000000"]
+    await append(ids)
+    const first = await page(ranked)
+    expect([first.ids, (await page({ ...ranked, token: first.meta.next_token })).ids]).toEqual([
+      ids.slice(0, 2),
+      ids.slice(2),
+    ])
+  })
+
   test("leave out no post when others are deleted", async () => {
     const [one, two, three, four] = [idAt(-4_000), idAt(-3_000), idAt(-2_000), idAt(-1_000)]
     await append([one, two, three, four])

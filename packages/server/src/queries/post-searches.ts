@@ -181,9 +181,8 @@ class PageReading {
     const { rule, span, limit, token } = this.#request
     const { tokens, searches, clock } = this.#deps
     const scope = { ...this.#scope(), positions: "text" } as const
-    const now = firstIdAt(clock.nowMs() + 1) - 1n
     const { upTo, ranked }: RankedPlace =
-      token === undefined ? { upTo: now < span.upTo ? now : span.upTo } : placeIn(tokens.read(scope, token).from)
+      token === undefined ? { upTo: span.upTo } : placeIn(tokens.read(scope, token).from)
     const asked = { upTo, above: ranked?.above ?? span.above, isWhole: ranked !== undefined }
     const ranking = await searches.rank(this.#appId, rule, asked, this.#signal)
     const rest =
@@ -193,7 +192,13 @@ class PageReading {
     const next = stoppedAt === undefined ? ids.length : ids.indexOf(stoppedAt) + 1
     const last = next < rest.length ? rest[next - 1] : undefined
     const isOver = last === undefined && ranking.above <= span.above
-    const place = last === undefined ? { upTo: ranking.above } : { upTo, ranked: { above: ranking.above, last } }
+    const place =
+      last === undefined
+        ? { upTo: ranking.above }
+        : {
+            upTo: ranked === undefined ? lastRanked(ranking.posts, upTo, clock.nowMs()) : upTo,
+            ranked: { above: ranking.above, last },
+          }
     const from = isOver ? undefined : placeText(place)
     return {
       items: posts,
@@ -230,6 +235,13 @@ function placeText({ upTo, ranked }: RankedPlace): string {
   if (ranked === undefined) return String(upTo)
   const { above, last } = ranked
   return [upTo, above, last.clauses, last.reactions, last.id].join(" ")
+}
+
+/** The greatest id that a first page has ranked, but those of posts that may yet come; ids may be of later times. */
+function lastRanked(posts: readonly RankedPost[], upTo: bigint, nowMs: number): bigint {
+  const now = firstIdAt(nowMs + 1) - 1n
+  const last = posts.reduce((greatest, { id }) => (BigInt(id) > greatest ? BigInt(id) : greatest), now)
+  return last < upTo ? last : upTo
 }
 
 /** A post that is gone keeps its place. */

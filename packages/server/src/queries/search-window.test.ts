@@ -91,6 +91,15 @@ test("an id below a recent span is refused with the least one that it may have",
   expect(faultsOf({ until_id: "2" }, nowMs, { reachMs: recentMs })).toEqual([])
 })
 
+test("a later page goes on when its beginning has passed out of reach since the first", () => {
+  const later = { reachMs: recentMs, isContinued: true }
+  const floor = firstIdAt(nowMs - recentMs)
+  expect(faultsOf({ start_time: "2026-03-07T09:26:00Z" }, nowMs, later)).toEqual([])
+  expect(faultsOf({ since_id: String(floor - 1n) }, nowMs, later)).toEqual([])
+  expect(searchSpan({ since_id: "5" }, nowMs, later).above).toBe(floor - 1n)
+  expect(faultsOf({ since_id: "5", start_time: "2026-03-14T09:00:00Z" }, nowMs, later)).toHaveLength(1)
+})
+
 test("ids next to times are refused with all that were given", () => {
   const mixed = { since_id: newer, end_time: "2026-03-14T09:00:00.5Z" }
   expect(faultsOf(mixed, nowMs)).toEqual([

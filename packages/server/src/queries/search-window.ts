@@ -33,13 +33,15 @@ export interface SearchReach {
   readonly reachMs?: number | undefined
   /** As on X, without the last ten seconds, and without times for 30 days. */
   readonly isAsX?: boolean
+  /** The request has a page token: its beginning was within reach when the first page was read, and time has gone on. */
+  readonly isContinued?: boolean
 }
 
 /**
  * Checks the span of a request at `nowMs`. Throws an invalid-request `Problem` that names each parameter that is wrong.
  */
 export function checkWindow(parameters: WindowParameters, nowMs: number, reach: SearchReach = {}): void {
-  const { reachMs } = reach
+  const reachMs = reach.isContinued === true ? undefined : reach.reachMs
   const faults = [
     ...mixedFaults(parameters),
     ...timeFaults(parameters, {

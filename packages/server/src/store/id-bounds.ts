@@ -26,8 +26,10 @@ export function idBoundsOf(range: UserPostsRange, idsHoldTime: boolean): { above
     if (above !== undefined) lower.push(above)
     if (below !== undefined) upper.push(below - 1n)
   }
+  const above = lower.reduce((a, b) => (a > b ? a : b))
   return {
-    above: lower.reduce((a, b) => (a > b ? a : b)),
+    // No id holds a time from the year 2080 on, and no store knows greater numbers than ids.
+    above: above < idEnds.above ? above : idEnds.above,
     upTo: upper.reduce((a, b) => (a < b ? a : b)),
   }
 }

@@ -34,14 +34,15 @@ export function searchRoutes(
       const { query } = request
       const nowMs = clock.nowMs()
       const left = clientLeft(reply.raw)
+      const pageToken = pageTokenOf(query)
       const pageRequest = {
         endpoint,
         rule: searchedRules.parse(query.query),
-        span: searchSpan(query, nowMs, { reachMs, isAsX }),
+        span: searchSpan(query, nowMs, { reachMs, isAsX, isContinued: pageToken.token !== undefined }),
         isRanked: query.sort_order === "relevancy",
         leadsBack: false,
         limit: query.max_results ?? defaultSize,
-        ...pageTokenOf(query),
+        ...pageToken,
         selection: responseSelectionOf(query),
         parameters: boundParameters(query),
       }
@@ -56,14 +57,15 @@ export function searchRoutes(
       const { query } = request
       const nowMs = clock.nowMs()
       const rule = searchedRules.parse(query.query)
-      checkWindow(query, nowMs, { reachMs, isAsX })
+      const pageToken = pageTokenOf(query)
+      checkWindow(query, nowMs, { reachMs, isAsX, isContinued: pageToken.token !== undefined })
       const countsRequest = {
         endpoint,
         rule,
         span: spanOf(query),
         granularity: query.granularity ?? "hour",
         ...countedTimes(query, nowMs, { reachMs, isAsX }),
-        ...pageTokenOf(query),
+        ...pageToken,
         parameters: boundParameters(query),
       }
       return presentCounts(await searchCounts.page(appOf(request).id, countsRequest, clientLeft(reply.raw)))

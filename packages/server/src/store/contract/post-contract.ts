@@ -151,6 +151,10 @@ export function postContract(make: MakeStore): void {
       expect(await scan(span)).not.toHaveProperty("stoppedAt")
       expect(await scan({ ...span, direction: "newer" })).toMatchObject(found)
       expect(await idsOf({ endMs: startMs, scanMax: 3 })).toEqual(["20"])
+      // No id holds a time as late as this.
+      const lateMs = Date.UTC(2090, 0, 1)
+      for (const direction of ["older", "newer"] as const)
+        expect(await scan({ startMs: lateMs, endMs: lateMs + 1, direction })).toMatchObject({ posts: [] })
     })
 
     test("a span of time finds every post of its time when ids hold none", async () => {
