@@ -27,6 +27,7 @@ import { isCsrfToken, type Session, type Sessions } from "../control/sessions.ts
 import type { App } from "../model/app.ts"
 import { asId, isId, type AppId, type UserId } from "../model/ids.ts"
 import { notFound, Problem } from "../model/problem.ts"
+import type { Clock } from "../runtime/clock.ts"
 import { plainProblem } from "./problems.ts"
 import { headerValues } from "./input/request-head.ts"
 
@@ -96,6 +97,29 @@ export async function authenticated(
   }
   const session = await sessionOf(request, sessions)
   return session === undefined ? {} : { principal: session.owner, session }
+}
+
+/** Least time between two look-ups of credentials. Ours: as long as a token that was looked up is remembered. */
+const lookUpMs = 1_000
+
+/**
+ * Tells whether the token, or the session, of a request that takes long still is one. While the store cannot say, it is.
+ */
+export function credentialsWatch(
+  { raw }: FastifyRequest,
+  { clock, ...known }: Parameters<typeof authenticated>[1] & { readonly clock: Clock },
+): () => Promise<boolean> {
+  let lookedUpAtMs = clock.monotonicMs()
+  return async () => {
+    const nowMs = clock.monotonicMs()
+    if (nowMs - lookedUpAtMs < lookUpMs) return true
+    lookedUpAtMs = nowMs
+    try {
+      return (await authenticated(raw, known)).principal !== undefined
+    } catch {
+      return true
+    }
+  }
 }
 
 /** The session of the request's only cookie of that name, when a page of this server made the request. */

@@ -101,8 +101,8 @@ export class ConnectionSlots {
     }
   }
 
-  /** Ends a connection, because another process has opened one in its place, or because its app has ended it. */
-  end(appId: AppId, slot: ConnectionSlot, reason: "replaced" | "forced"): void {
+  /** Ends a connection: another process has opened one in its place, its app has ended it, or its client's credentials ended. */
+  end(appId: AppId, slot: ConnectionSlot, reason: "replaced" | "forced" | "credentials"): void {
     this.#end(appId, slot, reason)
   }
 

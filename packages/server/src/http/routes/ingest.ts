@@ -23,7 +23,7 @@ import { Problem } from "../../model/problem.ts"
 import { presentIngest, presentIngestEnd, presentIngestLine } from "../present/ingest.ts"
 import { internalProblem, plainProblem, renderProblem } from "../problems.ts"
 import type { HttpDeps, HttpServer } from "../deps.ts"
-import { authenticated, scopeOf } from "../auth.ts"
+import { credentialsWatch, scopeOf } from "../auth.ts"
 import { bearerAuth, responsesOf } from "./route-schema.ts"
 
 const ndjsonTypes = ["application/x-ndjson", "application/jsonl"] as const
@@ -35,7 +35,7 @@ export function ingestRoutes(
     intake,
     events,
     closing,
-    ...watching
+    ...known
   }: Pick<HttpDeps, "intake" | "events" | "closing" | "apps" | "sessions" | "clock">,
 ): void {
   server.removeContentTypeParser("application/json")
@@ -63,7 +63,8 @@ export function ingestRoutes(
       const payload = (request.body as IncomingMessage | null | undefined) ?? Readable.from([])
       // A client may be idle for any time; the probes of the operating system detect when it is gone.
       request.raw.socket.setTimeout(0)
-      const isAllowed = tokenWatch(request, watching)
+      // A body may come for days.
+      const isAllowed = credentialsWatch(request, known)
       const source = { payload, isEncoded, closing, isAllowed }
       const open: OpenBody = (onBatch) => intake.open(onBatch, matchUseOf(request))
       if (request.query.ack === "batch") return acknowledge(open, source, reply, events)
@@ -77,30 +78,6 @@ export function ingestRoutes(
 /** Opens a body for one request. */
 type OpenBody = (onBatch?: (report: IngestReport) => void) => IntakeBody
 
-/** Least time between two look-ups of a token while its body comes. Ours: as long as a token that was looked up is remembered. */
-const tokenCheckMs = 1_000
-
-/**
- * A body may come for days: looks up its token, or its session, again before a chunk is read. While the store cannot say, the
- * body goes on.
- */
-function tokenWatch(
-  { raw }: FastifyRequest,
-  { clock, ...known }: Pick<HttpDeps, "apps" | "sessions" | "clock">,
-): () => Promise<boolean> {
-  let checkedAtMs = clock.monotonicMs()
-  return async () => {
-    const nowMs = clock.monotonicMs()
-    if (nowMs - checkedAtMs < tokenCheckMs) return true
-    checkedAtMs = nowMs
-    try {
-      return (await authenticated(raw, known)).principal !== undefined
-    } catch {
-      return true
-    }
-  }
-}
-
 /** An ingest token belongs to no app, so the number of matches of its posts is not reported to it. */
 function matchUseOf(request: FastifyRequest<{ Querystring: Static<typeof IngestQuery> }>): MatchUse | undefined {
   if (request.query.deliver !== false) return undefined
@@ -113,7 +90,7 @@ interface BodySource {
   readonly isEncoded: boolean
   /** Aborted when the server begins to close. */
   readonly closing: AbortSignal
-  /** Whether the token of the request still is one. */
+  /** Whether the token of the request still is one; asked before a chunk is read. */
   readonly isAllowed: () => Promise<boolean>
   /** Waits until the client has read enough of the response. */
   readonly responseRead?: () => Promise<void>

@@ -1,5 +1,6 @@
 import { paths } from "@sluice/api"
 import {
+  appHeader,
   ComplianceBody,
   ComplianceQuery,
   MatchesQuery,
@@ -23,7 +24,7 @@ import { onePercent, tenPercent } from "../../delivery/streams/sample.ts"
 import type { StreamPart, StreamSpanRequest } from "../../delivery/streams/stream-parts.ts"
 import type { MatchSeq } from "../../model/ids.ts"
 import { invalidRequest, notEnrolled } from "../../model/problem.ts"
-import { appOf } from "../auth.ts"
+import { appOf, credentialsWatch } from "../auth.ts"
 import type { HttpDeps, HttpServer } from "../deps.ts"
 import { bearerRoute, selectionOf } from "./route-schema.ts"
 
@@ -31,10 +32,8 @@ import { bearerRoute, selectionOf } from "./route-schema.ts"
  * The stream connection. A stream holds one of the app's few connections for as long as it is open, so a session opens one
  * only with its CSRF token.
  */
-export function streamRoutes(
-  server: HttpServer,
-  { streamConnections, events, limits }: Pick<HttpDeps, "streamConnections" | "events" | "limits">,
-): void {
+export function streamRoutes(server: HttpServer, { limits, ...deps }: StreamDeps & Pick<HttpDeps, "limits">): void {
+  const serve = servingStreams(deps)
   /**
    * GET /2/tweets/search/stream: matches as they come, until the client disconnects; or the matches of a past window of
    * time, and then the end. Not for HEAD, which would not end.
@@ -127,12 +126,17 @@ export function streamRoutes(
       await serve(request, reply, { part, format: matchFormat })
     },
   )
+}
 
-  async function serve(
+type StreamDeps = Pick<HttpDeps, "streamConnections" | "events" | "apps" | "sessions" | "clock">
+
+/** Serves a stream over a response, until it ends. */
+function servingStreams({ streamConnections, events, ...known }: StreamDeps) {
+  return async (
     request: FastifyRequest,
     reply: Pick<FastifyReply, "getHeaders" | "hijack" | "raw">,
     what: { readonly part: StreamPart; readonly format: LineFormat },
-  ): Promise<void> {
+  ): Promise<void> => {
     const connection = await streamConnections.open(appOf(request), { ...what, clientIp: request.ip })
     for (const [name, value] of Object.entries(reply.getHeaders())) {
       if (value !== undefined) reply.raw.setHeader(name, value)
@@ -140,14 +144,38 @@ export function streamRoutes(
     reply.hijack()
     // A body, which some clients send with every request, would otherwise stay unread, and the end of the connection behind it.
     reply.raw.req.resume()
+    const over = new AbortController()
+    void endWithCredentials(request, known, connection, over.signal)
     try {
       await connection.run(reply.raw)
     } catch (error) {
       events.failed({ where: "stream", error })
       reply.raw.destroy()
+    } finally {
+      over.abort()
     }
   }
 }
+
+/**
+ * Ends a connection when the credentials that have opened it end, until it is over. Does nothing for an app's own token, which
+ * ends with the app's credentials.
+ */
+async function endWithCredentials(
+  request: FastifyRequest,
+  known: Parameters<typeof credentialsWatch>[1],
+  connection: { readonly end: (reason: "credentials") => void },
+  over: AbortSignal,
+): Promise<void> {
+  // A page of the console, or an operator, acts for the app.
+  if (request.session === null && request.headers[appHeader] === undefined) return
+  const isAllowed = credentialsWatch(request, known)
+  while (!over.aborted && (await isAllowed())) await known.clock.sleep(credentialsMs, over)
+  if (!over.aborted) connection.end("credentials")
+}
+
+/** Time between two looks at the credentials of a connection. Ours: so soon it ends after them. */
+const credentialsMs = 2_000
 
 function spanOf({
   backfill_minutes,
