@@ -87,6 +87,8 @@ export interface ConvertedPost {
   readonly id?: PostId | undefined
   /** True when the post is so old that it is stored and matched, and not delivered. */
   readonly isOld: boolean
+  /** The latest time that the record names, Unix ms, where nothing in it tells when its source had it. It may not be ahead. */
+  readonly claimedMs?: number | undefined
   /** The envelope as the text of one line, when the post has this id. */
   envelopeWith(id: PostId): string
 }

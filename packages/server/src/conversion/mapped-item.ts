@@ -79,20 +79,20 @@ interface ItemReference {
   readonly isOwn: boolean
 }
 
-/** Longest `uri`, in UTF-16 units. Ours: no name of a post is longer. */
-const uriCharactersMax = 2_000
+/** Longest `uri`, in bytes. Ours: no name of a post is longer. */
+const uriBytesMax = 2_000
 
 function referenceOf(value: unknown, name: string, numbers: InstanceNumbers): ItemReference {
   if (typeof value === "string" && isId(value)) {
     const id = asId<PostId>(value)
     return { name: id, id, isOwn: true }
   }
-  if (!isUri(value)) throw invalidMember(name, value, `an id, or a name of at most ${uriCharactersMax} characters`)
+  if (!isUri(value)) throw invalidMember(name, value, `an id, or a name of at most ${uriBytesMax} bytes`)
   return { name: value, id: derivedId(value, numbers), isOwn: false }
 }
 
 function isUri(value: unknown): value is string {
-  return typeof value === "string" && value.length <= uriCharactersMax && /^[^\s\p{Cc}\p{Cs}]+$/u.test(value)
+  return typeof value === "string" && Buffer.byteLength(value) <= uriBytesMax && /^[^\s\p{Cc}\p{Cs}]+$/u.test(value)
 }
 
 function optionalReference(value: unknown, name: string, numbers: InstanceNumbers): ItemReference | undefined {
@@ -133,6 +133,7 @@ function itemConversion(item: Members, numbers: InstanceNumbers, place: Place): 
       name: self.isOwn ? undefined : self.name,
       id: self.id,
       isOld: false,
+      claimedMs: self.isOwn ? undefined : latest(parts.createdMs, self.id && snowflakeAtMs(self.id)),
       envelopeWith: (id) => envelopeOf(id, parts, known),
     }),
   }
@@ -193,6 +194,10 @@ function createdMsOf(value: unknown, id: PostId | undefined): number | undefined
     throw new RejectedRecord("Time in the Future", detail)
   }
   return createdMs
+}
+
+function latest(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined || other === undefined ? (one ?? other) : Math.max(one, other)
 }
 
 /** The last moment with a year of four digits. */

@@ -14,6 +14,11 @@ export function postLanguage(tag: unknown): string {
   return primary === undefined ? "und" : (namesOfX.get(primary) ?? primary)
 }
 
+/** True for a BCP 47 tag, one of X's codes, or `und`. */
+export function isLanguage(text: string): boolean {
+  return text === "und" || (/^[a-z0-9-]{2,35}$/i.test(text) && postLanguage(text) !== "und")
+}
+
 /** The languages that a source takes, by X's codes; undefined takes all, `und` those without one. */
 export type TakenLanguages = ReadonlySet<string> | undefined
 

@@ -28,6 +28,7 @@ interface TestRecord {
   readonly text?: string
   readonly position?: string
   readonly isOld?: boolean
+  readonly claimedMs?: number
   /** The record as the source had it. */
   readonly record?: string
 }
@@ -45,6 +46,7 @@ const converter: Converter = {
       text = "",
       position,
       isOld,
+      claimedMs,
       record,
     } = JSON.parse(line) as TestRecord
     return {
@@ -66,6 +68,7 @@ const converter: Converter = {
           firstName,
           id: id as PostId | undefined,
           isOld: isOld === true,
+          claimedMs,
           envelopeWith: (own) => {
             const first = firstName === undefined ? undefined : known.postId(firstName)
             const history = [first, own].filter((one) => one !== undefined)
@@ -205,11 +208,14 @@ test("a record that is no post becomes a dead letter as it came, and the others 
       { name: "a", id: "1e3", text: "no id" },
       { name: "a\0", id: "12" },
       { name: "b", id: "13", position: "p".repeat(2_001) },
+      // 2,001 bytes in 667 characters.
+      { name: "鷺".repeat(667), id: "15" },
       { name: "c", id: "14", text: "fine", position: "p1" },
     )
-    expect(report).toMatchObject({ accepted: 1, rejectedCount: 4 })
+    expect(report).toMatchObject({ accepted: 1, rejectedCount: 5 })
     const letters = await store.sourceDeadLetters({ direction: "older", limit: 9 })
     expect(letters.map(({ title }) => title).toSorted()).toEqual([
+      "Invalid Name",
       "Invalid Name",
       "Invalid Position",
       "Invalid Post",
@@ -218,6 +224,24 @@ test("a record that is no post becomes a dead letter as it came, and the others 
     const letter = letters.find(({ title }) => title === "Invalid Record")
     expect(Buffer.from(letter?.record ?? []).toString()).toBe('{"kind":"rejected","text":"At 7."}')
     expect(await textOf(store, "14")).toBe("fine")
+  })
+})
+
+test("a record that names a time ahead of the clock is a dead letter, where nothing else tells its time", async () => {
+  await withStore(async (store) => {
+    const { driver } = await store.beginSource("sky")
+    const { accept } = await accepting(store, driver)
+    const nowMs = Date.now()
+    const [report] = await accept(
+      { name: "a", id: "12", claimedMs: nowMs + 6 * 60_000 },
+      { name: "b", id: "13", claimedMs: nowMs + 4 * 60_000 },
+    )
+    expect(report).toMatchObject({ accepted: 1, rejectedCount: 1 })
+    const [letter] = await store.sourceDeadLetters({ direction: "older", limit: 9 })
+    expect(letter).toMatchObject({
+      title: "Time in the Future",
+      detail: expect.stringContaining("more than 5 minutes"),
+    })
   })
 })
 

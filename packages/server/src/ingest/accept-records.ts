@@ -9,7 +9,9 @@
  */
 import type { Envelope } from "@sluice/api"
 import type { Conversion, Converted, ConvertedPost, Converter, KnownNames, KnownUser } from "../conversion/converter.ts"
+import { aheadMsMax } from "../conversion/foreign-envelope.ts"
 import type { RuleIndex } from "../matching/rule-index.ts"
+import { instant, minuteMs } from "../model/date-time.ts"
 import type { PostId, UserId } from "../model/ids.ts"
 import type { AssignedName } from "../model/source.ts"
 import { foldedUsername, userBytesMax } from "../model/user.ts"
@@ -32,8 +34,8 @@ import { UnstoredNames } from "./unstored-names.ts"
 /** Records that are converted together, so that one look into the store serves them all. Ours. */
 const convertedMax = 128
 
-/** Longest name of a post, and longest position of a source, in characters. Ours: an index can hold them. */
-const nameCharactersMax = 2_000
+/** Longest name of a post, and longest position of a source, in bytes. Ours: an index of PostgreSQL holds 2,704. */
+const nameBytesMax = 2_000
 
 /** Most bytes of the posts that records show, for those that are converted together. Beyond it they show the others by id. Ours. */
 const originalBytesMax = 4 * 1024 * 1024
@@ -295,9 +297,13 @@ export class RecordAcceptor {
 
   #takePost(line: RecordLine, converted: ConvertedPost, { known, converter }: NamesOfRecord): void {
     const { rules, clock, snowflakes } = this.#deps
-    const { name, firstName, isOld } = converted
+    const { name, firstName, isOld, claimedMs } = converted
     if (name !== undefined && !isStorable(name)) {
       this.#reject(line, invalidName)
+      return
+    }
+    if (claimedMs !== undefined && claimedMs > clock.nowMs() + aheadMsMax) {
+      this.#reject(line, claimedAhead(claimedMs))
       return
     }
     const ownId = (name === undefined ? undefined : known.postId(name)) ?? converted.id
@@ -367,13 +373,18 @@ function keptOf(line: Line | { readonly bytes: Buffer }): Uint8Array {
 const invalidPosition: Rejected = {
   kind: "rejected",
   title: "Invalid Position",
-  detail: `The position must have at most ${nameCharactersMax} characters, and no NUL.`,
+  detail: `The position must have at most ${nameBytesMax} bytes, and no NUL.`,
+}
+
+function claimedAhead(claimedMs: number): Rejected {
+  const detail = `The record names the time ${instant(claimedMs)}, which is more than ${aheadMsMax / minuteMs} minutes ahead.`
+  return { kind: "rejected", title: "Time in the Future", detail }
 }
 
 const invalidName: Rejected = {
   kind: "rejected",
   title: "Invalid Name",
-  detail: `The name of the post must have at most ${nameCharactersMax} characters, and no NUL.`,
+  detail: `The name of the post must have at most ${nameBytesMax} bytes, and no NUL.`,
 }
 
 /** Blank lines are none. */
@@ -386,7 +397,7 @@ function beginLine(line: Line, converter: Converter): readonly Begun[] {
 }
 
 function isStorable(text: string): boolean {
-  return text.length <= nameCharactersMax && !text.includes("\0") && text.isWellFormed()
+  return Buffer.byteLength(text) <= nameBytesMax && !text.includes("\0") && text.isWellFormed()
 }
 
 function isStorablePosition(position: string | undefined): boolean {

@@ -18,7 +18,9 @@ const forms = new Map<string, readonly string[]>()
 
 /** Remembers a secret. Returns it. */
 export function remembered(secret: string): string {
-  if (secret.length < charactersMin || forms.has(secret)) return secret
+  if (secret.length < charactersMin) return secret
+  // Behind the others: one that is in use is not forgotten.
+  forms.delete(secret)
   forms.set(secret, [secret, encodeURIComponent(secret), Buffer.from(secret).toString("base64")])
   for (const [oldest] of forms) {
     if (forms.size <= secretsMax) break

@@ -205,7 +205,7 @@ export class SettingsReader {
     if (file !== undefined && variable !== undefined) {
       throw new Error(`has both ${fileMember} and ${variableMember}: leave one of them out.`)
     }
-    if (file !== undefined) return () => remembered(textOf(file))
+    if (file !== undefined) return () => remembered(filledTextOf(file))
     if (variable === undefined) return undefined
     const value = this.#env[variable]
     if (value === undefined || value === "") {
@@ -255,6 +255,24 @@ function textOf(file: string): string {
     return readFileSync(file, "utf8").replace(/\r?\n$/, "")
   } catch (error) {
     throw new Error(`The file ${file} cannot be read: ${(error as Error).message}`, { cause: error })
+  }
+}
+
+function filledTextOf(file: string): string {
+  const text = textOf(file)
+  if (text === "") throw new Error(`The file ${file} is empty, and is to hold a secret.`)
+  return text
+}
+
+/**
+ * Reads what a source reads again for each connection: a file that cannot be read at the start is a fault of the settings. Throws
+ * an error whose message continues "The source NAME".
+ */
+export function readOnce(reads: readonly ((() => unknown) | undefined)[]): void {
+  try {
+    for (const read of reads) read?.()
+  } catch (error) {
+    throw new Error(`cannot start: ${(error as Error).message}`, { cause: error })
   }
 }
 

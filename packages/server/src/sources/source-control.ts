@@ -187,7 +187,8 @@ async function repeatLetters(
     throw new SourceNotSteered(`The dead letters of the source ${name} are with its broker: its type is ${type}.`)
   }
   const found = await lettersOf(store, name, new Set(ids))
-  const letters = found.filter(({ record }) => record.length < sourceDeadLetterRecordBytesMax)
+  // The store keeps the beginning of a record that was too long, or nothing of it.
+  const letters = found.filter(({ record }) => record.length > 0 && record.length < sourceDeadLetterRecordBytesMax)
   const records = letters.length === 0 ? [] : await recordsOf(source, letters, postBytesMax)
   const driver = (await store.sources()).find((stored) => stored.name === name)?.driver
   if (letters.length === 0 || driver === undefined) return { repeated: 0, rejected: 0 }

@@ -1,6 +1,7 @@
 /** Posts from servers that speak Jetstream's wire, through whole servers in this process. */
 import { setTimeout as sleep } from "node:timers/promises"
 import { paths, type Envelope } from "@sluice/api"
+import { pathOf } from "@sluice/api/paths"
 import { expect, test } from "vitest"
 import { openStream } from "../../../../../test/support/open-stream.testing.ts"
 import { temporaryDirectory } from "../../../../../test/support/temporary-directory.testing.ts"
@@ -8,8 +9,9 @@ import type { TestServer } from "../../../../../test/support/test-server.testing
 import { openTestedStore } from "../../store/tested-store.testing.ts"
 import { startServerWith } from "../server-with-sources.testing.ts"
 import { metric } from "../stored-ids.testing.ts"
-import { startFeed } from "../positioned/reading.testing.ts"
-import { blueskySettings } from "./bluesky-source.ts"
+import { systemClock } from "../../runtime/clock.ts"
+import { driven, startFeed } from "../positioned/reading.testing.ts"
+import { blueskySettings, createBlueskyReader } from "./bluesky-source.ts"
 import { deleteCommit, postCommit, startJetstream, type JetstreamServer } from "./jetstream-server.testing.ts"
 
 /** Microseconds of a time shortly before now. */
@@ -198,6 +200,23 @@ test("frames that are no events become dead letters, and end nothing", async () 
   expect(jetstream.queries).toHaveLength(1)
 })
 
+test("a record of which nothing was kept stays a dead letter when it is repeated", async () => {
+  await using jetstream = await startJetstream()
+  await using server = await startServerWith([sky(jetstream.url)])
+  await expect.poll(() => jetstream.open).toBe(1)
+  jetstream.emit(postCommit("a heron ".repeat(40_000), nowUs()))
+  await expect.poll(() => count(server, "rejected")).toBe(1)
+  const token = await server.running.apps.createToken("operator")
+  const letters = async (): Promise<readonly { id: string; title: string; record: string }[]> =>
+    (await server.call(pathOf(paths.sourceDeadLetters, { name: "sky" }), { token })).body.data
+  const [letter] = await letters()
+  expect(letter).toMatchObject({ title: "Line Too Long", record: "" })
+  const path = pathOf(paths.repeatSourceDeadLetters, { name: "sky" })
+  const { body } = await server.send("POST", path, { ids: [letter?.id] }, token)
+  expect(body.data).toEqual({ repeated: 0, rejected: 0 })
+  expect(await letters()).toEqual([letter])
+})
+
 test("identity events name authors, from then on and after a restart", async () => {
   await using jetstream = await startJetstream()
   await using server = await startServerWith([sky(jetstream.url)])
@@ -225,6 +244,41 @@ test("many authors are named in a first message, where an address has no room", 
   await expect.poll(() => storedTexts(server)).toEqual(textsOf(1, 1))
 })
 
+test("the position of a stream of some authors moves on while none of them writes, once it is live", async () => {
+  // A minute of the reader takes 60 ms.
+  const beganMs = Date.now()
+  const clock = {
+    ...systemClock,
+    nowMs: () => beganMs + (Date.now() - beganMs) * 1_000,
+    sleep: (ms: number, signal?: AbortSignal) => systemClock.sleep(ms / 1_000, signal),
+  }
+  await using jetstream = await startJetstream({
+    onConnect(socket) {
+      const pings = setInterval(() => socket.ping(), 5)
+      socket.once("close", () => clearInterval(pings))
+      return false
+    },
+  })
+  const settings = blueskySettings(
+    { name: "sky", type: "bluesky", urls: [jetstream.url], dids: ["did:plc:z72i7hdynmk6r22z27h6tvur"] },
+    {},
+  )
+  const deps = { clock, posture: { allowPrivate: true } }
+  await using live = driven(createBlueskyReader(settings, deps))
+  await expect.poll(() => live.lines.length).toBeGreaterThan(3)
+  const times = live.lines.map(({ kind, time_us: us }) => [kind, Number(us) / 1_000] as const)
+  for (const [at, [kind, atMs]] of times.entries()) {
+    expect(kind).toBe("position")
+    expect(atMs).toBeGreaterThan(times[at - 1]?.[1] ?? beganMs)
+    expect(atMs).toBeLessThan(clock.nowMs() - 29_000)
+  }
+  // The host may be replaying what it has: silence says nothing.
+  await using replaying = driven(createBlueskyReader(settings, deps), { position: String(beganMs * 1_000) })
+  await expect.poll(() => jetstream.open).toBe(2)
+  await sleep(300)
+  expect(replaying.lines).toEqual([])
+})
+
 test("a source that is broken stops neither another one nor the server", async () => {
   await using jetstream = await startJetstream()
   const broken = { name: "broken", type: "bluesky", urls: ["ws://127.0.0.1:1/subscribe"] }
@@ -248,6 +302,11 @@ test("a source of serve refuses private addresses that are not allowed", async (
   expect((await allowed.call("/readyz")).status).toBe(200)
 })
 
+test("languages are tags, X's codes or und", () => {
+  const languages = ["en", "pt-BR", "es-419", "iw", "fil", "und"]
+  expect(blueskySettings({ name: "sky", type: "bluesky", languages }, {}).languages).toEqual(languages)
+})
+
 test.each([
   [{ urls: ["https://a.example"] }, /^has a urls that begins with https:/],
   [{ urls: ["wss://u:p@a.example"] }, /holds credentials/],
@@ -255,6 +314,7 @@ test.each([
   [{ collections: ["app.bsky.feed.like"] }, /^has "app.bsky.feed.like" in its collections: .*app.bsky.feed.post/],
   [{ dids: ["wren.example"] }, /^has "wren.example" in its dids/],
   [{ languages: ["no language"] }, /in its languages/],
+  [{ languages: ["english"] }, /^has "english" in its languages/],
   [{ mediaUrls: "yes" }, /mediaUrls/],
   [{ token: "x" }, /unknown member "token"/],
   [{ urls: ["wss://a.example/xrpc/x"], dids: Array.from({ length: 101 }, (_, at) => `did:plc:a${at}`) }, /101 dids/],

@@ -17,7 +17,8 @@ import type { Clock } from "../../runtime/clock.ts"
 import type { OutboundPosture } from "../../runtime/outbound/outbound-address.ts"
 import { AdvisedError, type RecordReader, type RecordSink } from "../positioned/positioned-source.ts"
 import { SourceRefused } from "../positioned/refusals.ts"
-import { openWebSocket, type WebSocketMessage } from "../positioned/web-socket.ts"
+import { openWebSocket, type ReadableWebSocket, type WebSocketMessage } from "../positioned/web-socket.ts"
+import { isLanguage } from "../../conversion/post-language.ts"
 import { SettingsReader, type Environment, type SourceMembers } from "../settings.ts"
 import type { SourceNotice } from "../source.ts"
 import { decompressedFrame, dictionaryOf, type FrameDictionary } from "./frame-dictionary.ts"
@@ -62,7 +63,7 @@ export function blueskySettings(members: SourceMembers, env: Environment): Blues
   const urls = reader.urls("urls", { protocols: ["wss:", "ws:"], example: publicUrls[0] ?? "" }) ?? publicUrls
   const taken = reader.texts("collections", { example: collections[0], oneOf: collections })
   const dids = reader.texts("dids", { example: "did:plc:z72i7hdynmk6r22z27h6tvur", max: didsMax, test: isDid })
-  const languages = reader.texts("languages", { example: "en", test: (text) => /^[A-Za-z-]{2,35}$/.test(text) })
+  const languages = reader.texts("languages", { example: "en", test: isLanguage })
   const givesMediaUrls = reader.flag("mediaUrls", true)
   const isCompressed = reader.flag("compression", false)
   const profilesUrl = reader.optionalUrl("profiles", {
@@ -130,6 +131,12 @@ const frameBytesMax = 1_000_000
 
 /** A first event so much later than the place that was asked for is the oldest that the host has. Ours. */
 const clampUs = 60_000_000
+
+/** Time between two positions of a stream of some authors when nothing comes. Ours. */
+const positionMs = 30_000
+
+/** How far such a position is before the moment: hosts give events some seconds late. Ours. */
+const lateMs = 30_000
 
 /** How long hosts keep events, less an hour. Source: bluesky-social/jetstream, docs/README.md: 36 h. */
 const keptUs = 35 * 3_600_000_000
@@ -219,6 +226,10 @@ class Reading {
   #isClampOpen: boolean
   /** The host says that it begins later. */
   #isOutdated = false
+  /** The host has nothing left to replay: it began with what comes, or has come to that. */
+  #isLive: boolean
+  /** When the last frame was taken, Unix ms. */
+  #takenAtMs: number
 
   constructor(
     settings: BlueskySourceSettings,
@@ -233,6 +244,8 @@ class Reading {
     this.#dictionary = dictionary
     this.#profiles = profiles
     this.#isClampOpen = cursorUs !== undefined
+    this.#isLive = cursorUs === undefined
+    this.#takenAtMs = deps.clock.nowMs()
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -251,7 +264,31 @@ class Reading {
     )
     if (saysHello(this.#url, this.#settings)) socket.send(helloOf(this.#settings))
     this.#sink.connected(socket.host)
-    for await (const message of socket) await this.#take(this.#textOf(message), socket.host)
+    const ended = new AbortController()
+    const keeping = isFiltered ? this.#keepPosition(socket, AbortSignal.any([signal, ended.signal])) : undefined
+    try {
+      for await (const message of socket) {
+        await this.#take(this.#textOf(message), socket.host)
+        this.#takenAtMs = clock.nowMs()
+      }
+    } finally {
+      ended.abort()
+      // When the source is driven by another process by now, nothing can be written.
+      await keeping?.catch(() => undefined)
+    }
+  }
+
+  /** Has the position of a live stream of some authors move on while none of them writes, so that it does not grow too old. */
+  async #keepPosition(socket: ReadableWebSocket, signal: AbortSignal): Promise<void> {
+    const { clock } = this.#deps
+    while (!signal.aborted) {
+      await clock.sleep(positionMs, signal)
+      const untilMs = socket.takenUntilMs - lateMs
+      // No position may be behind that of a frame.
+      if (signal.aborted || !this.#isLive || untilMs <= this.#takenAtMs) continue
+      await this.#sink.take(Buffer.from(JSON.stringify({ kind: "position", time_us: untilMs * 1_000 })))
+      this.#takenAtMs = untilMs
+    }
   }
 
   /** The text of a frame. One that cannot be decompressed is passed on as it came, and becomes a dead letter. */
@@ -265,7 +302,9 @@ class Reading {
       const notice = noticeOf(bytes.toString("utf8"))
       if (notice !== undefined) return this.#heed(notice, host)
     }
-    if (this.#isClampOpen) await this.#noteClamp(bytes)
+    const timeUs = this.#isClampOpen || !this.#isLive ? timeUsIn(bytes) : undefined
+    if (this.#isClampOpen) await this.#noteClamp(timeUs)
+    if (timeUs !== undefined) this.#isLive = this.#deps.clock.nowMs() - timeUs / 1_000 < lateMs
     this.#profiles?.note(bytes)
     for (const profile of this.#profiles?.take() ?? []) await this.#sink.take(profile)
     await this.#sink.take(bytes)
@@ -280,8 +319,7 @@ class Reading {
    * A host that no longer has the events that were asked for begins with the oldest that it has, and not every host says so.
    * Either way the gap ends at the first event: what comes from there on is read.
    */
-  async #noteClamp(bytes: Buffer): Promise<void> {
-    const timeUs = timeUsIn(bytes)
+  async #noteClamp(timeUs: number | undefined): Promise<void> {
     if (timeUs === undefined || this.#cursorUs === undefined) return
     this.#isClampOpen = false
     const isQuiet = this.#settings.dids.length > 0 && this.#deps.clock.nowMs() * 1_000 - this.#cursorUs < keptUs

@@ -1,7 +1,8 @@
 /**
  * Reads timelines upwards from the newest status that is stored, until the live events go on from there.
  *
- *     newest stored ─► page of 40 above it ─► page ─► … ─► an id that is held from the live stream, or nothing more
+ *     newest stored ─► page of 40 above it ─► page ─► … ─► the id of a new status that is held from the live stream, or
+ *                                              │           nothing more
  *                                              └─ more than `healMax`: marked as a gap, and on with the newest page
  *
  * A subscription is not confirmed, so for its first two seconds an empty page proves nothing.
@@ -15,7 +16,14 @@ import type { RecordSink } from "../positioned/positioned-source.ts"
 import type { HeldEvents } from "./held-events.ts"
 import { InstanceRefused } from "./instance-refusals.ts"
 import type { InstanceRequests } from "./instance-requests.ts"
-import { compareStatusIds, idAtTime, idBefore, isStatusId, type MastodonPosition } from "./mastodon-position.ts"
+import {
+  compareStatusIds,
+  idAtTime,
+  idBefore,
+  isStatusId,
+  newStatusMs,
+  type MastodonPosition,
+} from "./mastodon-position.ts"
 import type { RecordLines } from "./record-lines.ts"
 import type { MastodonStream } from "./streams.ts"
 
@@ -139,12 +147,18 @@ class Healing {
       }
       await this.#take(page)
       after = last.id
-      if (held.hasFrom(this.#stream.name, after)) return
+      if (held.hasFrom(this.#stream.name, after) || this.#isSinceSubscribed(after)) return
       taken += page.length
       if (taken < healMax) continue
       taken = 0
       after = await this.#skipTo(last)
     }
+  }
+
+  /** Whether a status has come well after the subscription, by its id: so later ones are held, though the clocks may differ. */
+  #isSinceSubscribed(id: string): boolean {
+    const arrivedMs = arrivalOfStatus(id)
+    return arrivedMs !== undefined && arrivedMs - this.#deps.subscribedAtMs >= subscribedMs + newStatusMs
   }
 
   /** Takes the newest page, and marks what is between. Returns the id of the newest status. */

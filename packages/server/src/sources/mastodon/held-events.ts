@@ -3,7 +3,7 @@
  * timelines are being read, because those have them, and what has no other place is kept. Afterwards nothing is dropped:
  * the connection waits until there is room.
  */
-import { compareStatusIds } from "./mastodon-position.ts"
+import { compareStatusIds, isOfNewStatus } from "./mastodon-position.ts"
 import type { StreamEvent } from "./stream-event.ts"
 
 /** Most events that are held, and most bytes. Ours. */
@@ -14,7 +14,7 @@ const bytesMax = 16 * 1024 * 1024
 export class HeldEvents {
   #events: StreamEvent[] = []
   #bytes = 0
-  /** The id of the first held post, by the name of the stream. */
+  /** The id of the first held post that was new when it came, by the name of the stream: no later one is in the timeline alone. */
   readonly #first = new Map<string, string>()
 
   #room = Promise.withResolvers<void>()
@@ -27,8 +27,10 @@ export class HeldEvents {
   add(event: StreamEvent): boolean {
     this.#events.push(event)
     this.#bytes += event.bytes
-    const { post } = event
-    if (post !== undefined && !this.#first.has(post.stream)) this.#first.set(post.stream, post.id)
+    const { post, receivedMs } = event
+    if (post !== undefined && !this.#first.has(post.stream) && isOfNewStatus(post.id, receivedMs)) {
+      this.#first.set(post.stream, post.id)
+    }
     if (this.#isFull && this.#mayDrop) this.#dropPosts()
     return !this.#isFull
   }

@@ -63,6 +63,18 @@ export function compareStatusIds(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
 }
 
+/**
+ * How far the time in the id of a new status may lie from the moment at which it comes. Ours: clocks differ by less. An instance
+ * also streams statuses that it gets hours late, with ids of the time at which they were written.
+ */
+export const newStatusMs = 30_000
+
+/** Whether the id is that of a status that is new at this moment, Unix ms; ids that hold no time do not tell. */
+export function isOfNewStatus(id: string, nowMs: number): boolean {
+  const arrivedMs = arrivalOfStatus(id)
+  return arrivedMs === undefined || Math.abs(nowMs - arrivedMs) <= newStatusMs
+}
+
 /** Least id that a status had at this time; undefined for an instance whose ids are no numbers with a time. */
 export function idAtTime(atMs: number, exampleId: string): string | undefined {
   return arrivalOfStatus(exampleId) === undefined ? undefined : String(BigInt(Math.max(0, atMs)) << 16n)

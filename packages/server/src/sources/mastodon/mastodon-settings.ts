@@ -1,5 +1,6 @@
 /** The settings of a source of Mastodon, and how its records become posts. */
 import type { ConverterSettings } from "../../conversion/converters.ts"
+import { isLanguage } from "../../conversion/post-language.ts"
 import { SettingsReader, type Environment, type ReadSecret, type SourceMembers } from "../settings.ts"
 import { isStreamName, streamOf, type MastodonStream } from "./streams.ts"
 
@@ -66,7 +67,7 @@ export function mastodonSettings(members: SourceMembers, env: Environment): Mast
     transport: reader.oneOf("transport", ["websocket", "sse"]),
     takesUnlisted: reader.flag("unlisted"),
     takesReblogs: reader.flag("reblogs"),
-    languages: reader.texts("languages", { example: "en", test: (text) => /^[A-Za-z-]{2,35}$/.test(text) }),
+    languages: reader.texts("languages", { example: "en", test: isLanguage }),
     healMax: reader.wholeNumber("healMax", [healMaxMin, healMaxMax], defaultHealMax),
   }
   reader.noOthers()

@@ -311,6 +311,28 @@ describe("a gap", () => {
     })
   })
 
+  test("is read to its end, whatever old posts come late meanwhile", async () => {
+    const server = await instance()
+    const nowMs = Date.now()
+    const missed = Array.from({ length: 100 }, (_, at) => server.status({}, nowMs - (100 - at) * 30_000))
+    server.keep(["public"], ...missed)
+    let late: TestStatus | undefined
+    // An instance streams a post that it gets late with an id of the time at which it was written.
+    server.onTimeline = () => {
+      if (late !== undefined || server.subscribed.length === 0) return
+      late = server.status({}, nowMs - 3 * 60 * minute)
+      server.send("public", "update", late)
+    }
+    const position = JSON.stringify({
+      at: nowMs - 60 * minute,
+      streams: { public: server.status({}, nowMs - 60 * minute).id },
+    })
+    const reading = read(server, {}, { position })
+    await untilLive(reading)
+    await expect.poll(() => reading.posts().at(-1)).toBe(late?.id)
+    expect(reading.posts()).toEqual([...ids(missed), late?.id])
+  })
+
   test("of 50,000 posts is marked from the last that was read to the first of the newest ones", async () => {
     const server = await instance()
     const nowMs = Date.now()

@@ -12,6 +12,7 @@
 import type { Clock } from "../../runtime/clock.ts"
 import type { OutboundPosture } from "../../runtime/outbound/outbound-address.ts"
 import type { RecordReader, RecordSink } from "../positioned/positioned-source.ts"
+import { readOnce } from "../settings.ts"
 import { FeedWatch } from "./feed-watch.ts"
 import { healStreams } from "./healing.ts"
 import { HeldEvents } from "./held-events.ts"
@@ -39,6 +40,7 @@ const positionMs = 30_000
 
 /** A reader of one instance. */
 export function createMastodonReader(settings: MastodonSourceSettings, deps: MastodonReaderDeps): RecordReader {
+  readOnce([settings.token])
   return {
     async read(position, sink, signal) {
       await new Reading(settings, deps, { position: readPosition(position), sink }).run(signal)

@@ -8,6 +8,11 @@
 
 const mark = "{cursor}"
 
+/** Whether one of the texts has a place for a position. */
+export function hasCursor(...templates: readonly (string | undefined)[]): boolean {
+  return templates.some((template) => template?.includes(mark) === true)
+}
+
 /** The address for a position. Throws when its path needs a position and there is none. */
 export function urlAt(template: string, cursor: string | undefined): string {
   const queryAt = template.indexOf("?")

@@ -167,6 +167,37 @@ test("a request may be a POST whose body and headers hold the position", async (
   ])
 })
 
+test("the time between responses without an end is a gap where nothing asks for what came meanwhile", async () => {
+  let connections = 0
+  const port = await feedOf(({ socket }, response) => {
+    connections += 1
+    response.write(`id: ${connections}\ndata: ${lineOf(connections)}\n`)
+    if (connections < 3) setTimeout(() => socket.destroy(), 50)
+  })
+  const url = `http://127.0.0.1:${port}/`
+  const withoutCursor = '{ "uri": "feed:" & id, "text": words }'
+  for (const [members, gaps] of [
+    [{ format: "lines", mapping: '$exists(id) ? { "uri": "feed:" & id, "text": words } : undefined' }, 2],
+    [{ format: "events", mapping }, 0],
+    [{ format: "lines", mapping: withoutCursor, pollSeconds: 1 }, 0],
+  ] as const) {
+    connections = 0
+    const run = await reading({ url, ...members })
+    await expect.poll(() => connections, { timeout: 10_000 }).toBe(3)
+    await expect.poll(() => run.gaps.length).toBe(gaps)
+    await run[Symbol.asyncDispose]()
+  }
+})
+
+test("a file of a secret that is not there, or empty, is a fault of the settings", async () => {
+  await using directory = await temporaryDirectory()
+  const [empty, missing] = [join(directory.path, "empty"), join(directory.path, "missing")]
+  await writeFile(empty, "\n")
+  const url = "http://127.0.0.1:9/"
+  await expect(reading({ url, tokenFile: missing })).rejects.toThrow(`cannot start: The file ${missing} cannot be read`)
+  await expect(reading({ url, tokenFile: empty })).rejects.toThrow(`cannot start: The file ${empty} is empty`)
+})
+
 test("secrets come from files and variables, are read again for each connection, and stand in no message", async () => {
   await using directory = await temporaryDirectory()
   const tokenFile = join(directory.path, "token")

@@ -16,8 +16,9 @@ import {
   UnknownEncoding,
   type StreamedResponse,
 } from "../../runtime/outbound/streamed-response.ts"
-import type { SettingsReader } from "../settings.ts"
-import { headersAt, textAt, urlAt } from "./cursor-template.ts"
+import { readOnce, type SettingsReader } from "../settings.ts"
+import { hasCursor, headersAt, textAt, urlAt } from "./cursor-template.ts"
+import { MissedTime } from "./missed-time.ts"
 import { readFeedSettings, type FeedSettings } from "./feed-settings.ts"
 import { feedMapper, itemBytesMax } from "./feed-mapper.ts"
 import { ItemEvents } from "./item-events.ts"
@@ -66,10 +67,14 @@ export interface FeedDeps {
 
 /** A reader of the source, whose mapping `checkMapping` has accepted. */
 export function createHttpReader(settings: HttpSettings, deps: FeedDeps): RecordReader {
+  readOnce([settings.headers])
   const mapper = feedMapper(settings.mapping, deps.postBytesMax)
+  const missed = new MissedTime(deps.clock)
   return {
     read: (position, sink, signal) =>
-      readItems(mapper, sink, signal, (flow) => new HttpReading(settings, deps, { flow, sink, signal }).run(position)),
+      readItems(mapper, sink, signal, (flow) =>
+        new HttpReading(settings, deps, { flow, sink, signal, missed }).run(position),
+      ),
     [Symbol.asyncDispose]: () => mapper[Symbol.asyncDispose](),
   }
 }
@@ -78,6 +83,8 @@ interface Reading {
   readonly flow: ItemFlow
   readonly sink: RecordSink
   readonly signal: AbortSignal
+  /** The time between responses that do not end by themselves. */
+  readonly missed: MissedTime
 }
 
 /** One reading of a source, from a position on. */
@@ -86,6 +93,8 @@ class HttpReading {
   readonly #deps: FeedDeps
   readonly #reading: Reading
   #isConnected = false
+  /** When the last of a body came that was taken, Unix ms. */
+  #takenAtMs = 0
 
   constructor(settings: HttpSettings, deps: FeedDeps, reading: Reading) {
     this.#settings = settings
@@ -113,7 +122,8 @@ class HttpReading {
     const { signal, sink } = this.#reading
     const url = urlAt(this.#settings.url, position)
     const { host } = new URL(url)
-    await using response = await this.#open(url, position)
+    const headers = this.#settings.headers()
+    await using response = await this.#open(url, position, headers)
     if (response.status === 204) return endOf(host, 0)
     if (response.status !== 200) throw await this.#refusalOf(response, host)
     if (!this.#isConnected) sink.connected(host)
@@ -121,6 +131,8 @@ class HttpReading {
     const type = response.header("content-type") ?? ""
     const { format } = this.#settings
     const isEvents = format === "events" || (format === "auto" && /^text\/event-stream\b/i.test(type))
+    const isEndless = this.#settings.pollMs === 0
+    if (isEndless) await this.#markMissed(position !== undefined && (isEvents || this.#asksBehind(headers)))
     try {
       const retryMs = isEvents
         ? await this.#readEvents(response.body, position, host)
@@ -130,10 +142,28 @@ class HttpReading {
       signal.throwIfAborted()
       if (!(error instanceof Endless)) throw error
       throw new AdvisedError(`${host}: ${error.message}`, "Check that items end with line breaks, each a JSON text.")
+    } finally {
+      if (isEndless) this.#reading.missed.begin(this.#takenAtMs)
     }
   }
 
-  async #open(url: string, position: string | undefined): Promise<StreamedResponse> {
+  async #markMissed(isReplayed: boolean): Promise<void> {
+    const { missed, sink } = this.#reading
+    await missed.end(sink, isReplayed)
+    this.#takenAtMs = this.#deps.clock.nowMs()
+  }
+
+  /** Whether requests have a place for the position. */
+  #asksBehind(headers: Readonly<Record<string, string>>): boolean {
+    const { url, body } = this.#settings
+    return hasCursor(url, body, ...Object.values(headers))
+  }
+
+  async #open(
+    url: string,
+    position: string | undefined,
+    headers: Readonly<Record<string, string>>,
+  ): Promise<StreamedResponse> {
     const { settings, deps } = { settings: this.#settings, deps: this.#deps }
     const { host } = new URL(url)
     checkDestination(new URL(url), deps.posture)
@@ -143,7 +173,7 @@ class HttpReading {
         {
           method: settings.method,
           url,
-          headers: { ...ownHeaders(settings, position), ...headersAt(settings.headers(), position) },
+          headers: { ...ownHeaders(settings, position), ...headersAt(headers, position) },
           body,
           posture: deps.posture,
           resolve: deps.resolve,
@@ -204,6 +234,7 @@ class HttpReading {
         // Nothing is read while a chunk is worked on, so silence means nothing.
         watchdog.stop()
         yield chunk
+        this.#takenAtMs = this.#deps.clock.nowMs()
         watchdog.start()
       }
     } finally {

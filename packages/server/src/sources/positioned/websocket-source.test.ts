@@ -80,6 +80,27 @@ test("the first message holds the position, and headers their secrets", async ()
   expect(run.connected[0]).toBe(`127.0.0.1:${port}`)
 })
 
+test("the time between connections is a gap where nothing asks for what came meanwhile", async () => {
+  let connections = 0
+  const port = await feedOf((socket) => {
+    connections += 1
+    socket.send(itemOf(connections))
+    if (connections < 3) setTimeout(() => socket.terminate(), 50)
+  })
+  const beganMs = Date.now()
+  const live = await reading({ url: `ws://127.0.0.1:${port}/`, mapping })
+  await expect.poll(() => live.lines.length).toBe(3)
+  expect(live.gaps).toHaveLength(2)
+  const [{ fromMs = 0, toMs = 0, reason } = { reason: "" }] = live.gaps
+  expect(fromMs).toBeGreaterThanOrEqual(beganMs)
+  expect(toMs).toBeGreaterThanOrEqual(fromMs)
+  expect(reason).toContain("replays nothing")
+  connections = 0
+  const replayed = await reading({ url: `ws://127.0.0.1:${port}/?since={cursor}`, mapping })
+  await expect.poll(() => replayed.lines.length).toBe(3)
+  expect(replayed.gaps).toEqual([])
+})
+
 test("messages that are no items are dead letters, and the others are read", async () => {
   const bad: readonly (readonly [message: string | Buffer, title: string])[] = [
     ["", "Invalid JSON"],

@@ -1,6 +1,7 @@
 /** Messages of a WebSocket as a source of posts: each message is an item. */
-import type { SettingsReader } from "../settings.ts"
-import { headersAt, textAt, urlAt } from "./cursor-template.ts"
+import { readOnce, type SettingsReader } from "../settings.ts"
+import { hasCursor, headersAt, textAt, urlAt } from "./cursor-template.ts"
+import { MissedTime } from "./missed-time.ts"
 import { feedMapper, itemBytesMax } from "./feed-mapper.ts"
 import { readFeedSettings, type FeedSettings } from "./feed-settings.ts"
 import type { FeedDeps } from "./http-source.ts"
@@ -27,16 +28,21 @@ export function readWebSocketSettings(settings: SettingsReader): WebSocketSettin
 
 /** A reader of the source, whose mapping `checkMapping` has accepted. */
 export function createWebSocketReader(settings: WebSocketSettings, deps: FeedDeps): RecordReader {
+  readOnce([settings.headers])
   const mapper = feedMapper(settings.mapping, deps.postBytesMax)
+  const missed = new MissedTime(deps.clock)
   const bytesMax = itemBytesMax(settings.mapping, deps.postBytesMax)
   return {
     read: (position, sink, signal) =>
       readItems(mapper, sink, signal, async (flow) => {
         const cursor = position ?? settings.start
+        const headers = settings.headers()
+        const isReplayed =
+          cursor !== undefined && hasCursor(settings.url, settings.firstMessage, ...Object.values(headers))
         await using socket = await openWebSocket(
           {
             url: urlAt(settings.url, cursor),
-            headers: headersAt(settings.headers(), cursor),
+            headers: headersAt(headers, cursor),
             posture: deps.posture,
             ...(deps.resolve !== undefined && { resolve: deps.resolve }),
             clock: deps.clock,
@@ -46,7 +52,12 @@ export function createWebSocketReader(settings: WebSocketSettings, deps: FeedDep
         )
         if (settings.firstMessage !== undefined) socket.send(textAt(settings.firstMessage, cursor))
         sink.connected(socket.host)
-        for await (const { bytes } of socket) await flow.take(itemOf(bytes, bytesMax))
+        await missed.end(sink, isReplayed)
+        try {
+          for await (const { bytes } of socket) await flow.take(itemOf(bytes, bytesMax))
+        } finally {
+          missed.begin(socket.takenUntilMs)
+        }
       }),
     [Symbol.asyncDispose]: () => mapper[Symbol.asyncDispose](),
   }

@@ -150,7 +150,7 @@ export function sourceContract(make: MakeStore): void {
       expect((await audit()).damage).toEqual([])
     })
 
-    test("keeps a user that came without a post, unless a newer object is there", async () => {
+    test("keeps a user that came without a post, unless a newer object is there or the user is deleted", async () => {
       await store.beginSource("sky")
       const notice = (username: string, createdAtMs: number): SourceProgress["users"][number] => {
         const envelope = Buffer.from(JSON.stringify({ id: "7", username, name: username }))
@@ -159,6 +159,9 @@ export function sourceContract(make: MakeStore): void {
       await appendFrom({ users: [notice("heron", 20)] })
       await appendFrom({ users: [notice("egret", 10)] })
       expect(await store.usersById(["7" as UserId])).toMatchObject([{ id: "7", username: "heron" }])
+      await store.delete([{ kind: "user", id: "7" as UserId }], 30)
+      await appendFrom({ users: [notice("heron", 40)] })
+      expect(await store.usersById(["7" as UserId])).toEqual([])
     })
 
     test("keeps dead letters as they came, the newest first, and deletes them", async () => {

@@ -9,6 +9,7 @@
 import { includedPostIds, includedUserIds, withoutDeletedContent } from "../../model/deleted-content.ts"
 import { isId, type PostId, type UserId } from "../../model/ids.ts"
 import type { AcceptedPost } from "../../model/post.ts"
+import type { UserNotice } from "../../model/source.ts"
 
 /** Most posts that one step of a deletion deletes or rewrites. Ours: a transaction of some milliseconds. */
 export const deletionStepMax = 160
@@ -68,6 +69,19 @@ export function withoutDeleted(post: AcceptedPost, deleted: DeletedIds): Accepte
   if (repostedId !== undefined && includedIds.includes(repostedId) && !left.has(repostedId)) return undefined
   // The places of users' objects are those of the text as it came. An envelope that is rewritten brings none.
   return { ...post, envelope, userIds, users: [], includedIds: kept }
+}
+
+/** The notices of users that are not deleted. */
+export function withoutDeletedUsers(
+  notices: readonly UserNotice[],
+  deleted: ReadonlySet<UserId>,
+): readonly UserNotice[] {
+  return deleted.size === 0 ? notices : notices.filter(({ users: [{ id }] }) => !deleted.has(id))
+}
+
+/** The users of notices. */
+export function usersOfNotices(notices: readonly UserNotice[]): readonly UserId[] {
+  return notices.map(({ users: [{ id }] }) => id)
 }
 
 /** Other posts that a post holds or reposts, each once: by these it is found when one of them is deleted. */

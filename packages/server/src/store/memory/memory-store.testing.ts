@@ -75,7 +75,14 @@ import { withinKeyset } from "../keyset-range.ts"
 import { nameIn, takenAt } from "../ledger/foreign-names.ts"
 import { faultOf } from "../rows/audit-faults.ts"
 import { FairRedelivery, fewestRetriesFirst, oldestFirst } from "../ledger/fair-redelivery.ts"
-import { maySendOld, shownIds, withoutDeleted, withoutThese, type DeletedIds } from "../ledger/deletions.ts"
+import {
+  maySendOld,
+  shownIds,
+  withoutDeleted,
+  withoutDeletedUsers,
+  withoutThese,
+  type DeletedIds,
+} from "../ledger/deletions.ts"
 import { LinkLedger, type LinkChange, type OutstandingMatch } from "../ledger/link-change.ts"
 import { overtake } from "../ledger/overtake.ts"
 import { namedIn, progressChange } from "../ledger/progress.ts"
@@ -1227,7 +1234,7 @@ export class MemoryStore implements Store {
     for (const { name, id } of progress.assigned) {
       if (!assignedNames.has(name)) assignedNames.set(name, id)
     }
-    this.#saveUsers(progress.users)
+    this.#saveUsers(withoutDeletedUsers(progress.users, this.#deleted().users))
     this.#state.sourceDeadLetters.push(...progress.deadLetters)
     this.#forgetSourceDeadLetters()
     const { position } = progress

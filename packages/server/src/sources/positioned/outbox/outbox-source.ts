@@ -15,6 +15,7 @@
 import type { Clock } from "../../../runtime/clock.ts"
 import { placeOf } from "../../../runtime/database-url.ts"
 import { tooLong, type SourceItem } from "../../mapping/source-item.ts"
+import { readOnce } from "../../settings.ts"
 import { feedMapper, itemBytesMax } from "../feed-mapper.ts"
 import { readItems, type ItemFlow } from "../item-flow.ts"
 import { AdvisedError, type RecordReader, type RecordSink } from "../positioned-source.ts"
@@ -37,6 +38,7 @@ const deleteMs = 1_000
 
 /** A reader of the source, whose mapping `checkMapping` has accepted. */
 export function createOutboxReader(settings: OutboxSettings, deps: OutboxDeps): RecordReader {
+  readOnce([settings.password])
   const mapper = feedMapper(settings.mapping, deps.postBytesMax)
   return {
     read: (position, sink, signal) =>

@@ -17,6 +17,7 @@ import {
   withoutDeleted,
   withoutThese,
   type DeletedIds,
+  type IdsInPosts,
 } from "../../ledger/deletions.ts"
 import { LinkLedger } from "../../ledger/link-change.ts"
 import type { DeletionReads, DeletionWrites } from "../../port/deletion-store.ts"
@@ -83,13 +84,18 @@ export async function deletedIdsOf(
   transaction: WriteTransaction,
   batch: readonly AcceptedPost[],
 ): Promise<DeletedIds | undefined> {
-  const { posts, users } = idsInPosts(batch)
+  const deleted = await deletedAmong(transaction, idsInPosts(batch))
+  return deleted.posts.size + deleted.users.size === 0 ? undefined : deleted
+}
+
+/** Those of the ids that are deleted. Deletions wait until the transaction has ended. */
+export async function deletedAmong(transaction: WriteTransaction, { posts, users }: IdsInPosts): Promise<DeletedIds> {
+  if (posts.length + users.length === 0) return { posts: new Set(), users: new Set() }
   const rows = await transaction.rows<{ kind: Deletion["kind"]; id: string }>(
     "SELECT kind, id FROM deleted_among($1::bigint[], $2::bigint[])",
     posts,
     users,
   )
-  if (rows.length === 0) return undefined
   const ids = <Id extends string>(kind: Deletion["kind"]): ReadonlySet<Id> =>
     new Set(rows.filter((row) => row.kind === kind).map(({ id }) => id as Id))
   return { posts: ids<PostId>("post"), users: ids<UserId>("user") }

@@ -2,6 +2,7 @@
 import type { PostId } from "../../../model/ids.ts"
 import type { AssignedName, SourceAppend, SourceDeadLetter, SourceProgress } from "../../../model/source.ts"
 import { sourceDeadLetterBytesMax, sourceDeadLettersMax, sourceGapsMax } from "../../bounds.ts"
+import { usersOfNotices, withoutDeletedUsers } from "../../ledger/deletions.ts"
 import { takenAt, type NamedPost } from "../../ledger/foreign-names.ts"
 import type { SourceReads, SourceWrites } from "../../port/source-store.ts"
 import { columnsOf } from "../../rows/record.ts"
@@ -19,6 +20,7 @@ import { crashPoint } from "../../../runtime/crash-points.ts"
 import { columnsAs, type ClusterDatabase, type Queries, type WriteTransaction } from "../connection/database.ts"
 import { textArray } from "../connection/text-array.ts"
 import { appendWithin } from "./match-logs.ts"
+import { deletedAmong } from "./deletions.ts"
 import { saveUsers } from "./users.ts"
 
 /** The reads of sources. */
@@ -155,7 +157,8 @@ async function appendFrom(
       const posts = batch.map(({ post: { id } }, index) => ({ id, name: progress.names[index] }))
       await saveAssigned(transaction, progress.assigned)
       await requireOwnIds(transaction, posts, isNew)
-      await saveUsers(transaction, progress.users)
+      const deleted = await deletedAmong(transaction, { posts: [], users: usersOfNotices(progress.users) })
+      await saveUsers(transaction, withoutDeletedUsers(progress.users, deleted.users))
       await saveDeadLetters(transaction, progress.deadLetters)
       await savePosition(transaction, progress, atMs)
       return { kind: "appended", isNew }

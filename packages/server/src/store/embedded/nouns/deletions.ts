@@ -60,7 +60,7 @@ export function createDeletionReads(db: DatabaseSync): SyncReads<DeletionReads> 
 }
 
 /** Prepares the question which ids of a kind are deleted. */
-function prepareDeletedAmong(db: DatabaseSync) {
+export function prepareDeletedAmong(db: DatabaseSync) {
   const among = prepare<{ id: string }>(
     db,
     `SELECT CAST (deletions.id AS TEXT) AS id FROM json_each(?2) AS given

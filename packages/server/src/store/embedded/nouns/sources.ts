@@ -3,6 +3,7 @@ import type { DatabaseSync } from "node:sqlite"
 import type { PostId } from "../../../model/ids.ts"
 import type { AssignedName, SourceDeadLetter, SourceProgress } from "../../../model/source.ts"
 import { sourceDeadLetterBytesMax, sourceDeadLettersMax, sourceGapsMax } from "../../bounds.ts"
+import { usersOfNotices, withoutDeletedUsers } from "../../ledger/deletions.ts"
 import { takenAt } from "../../ledger/foreign-names.ts"
 import type { SourceReads, SourceWrites } from "../../port/source-store.ts"
 import {
@@ -19,6 +20,7 @@ import { insertChecked, isWhole, settingChecked } from "../connection/checked-ro
 import { columnsAs, prepare } from "../connection/statements.ts"
 import type { SyncReads, SyncWrites, WriteContext } from "../serving/sync-store.ts"
 import { prepareAppend } from "./match-logs.ts"
+import { prepareDeletedAmong } from "./deletions.ts"
 import { prepareSaveUsers } from "./users.ts"
 
 /** The reads of sources. */
@@ -123,6 +125,7 @@ function prepareAppendFrom(db: DatabaseSync, context: WriteContext): SyncWrites<
   const saveUsers = prepareSaveUsers(db)
   const assignedNames = prepareAssignedNames(db)
   const saveDeadLetters = prepareSaveDeadLetters(db)
+  const deletedAmong = prepareDeletedAmong(db)
   const isDriver = prepare(db, "SELECT 1 FROM sources WHERE name = ? AND driver = ?")
   const savePosition = prepare(
     db,
@@ -146,7 +149,7 @@ function prepareAppendFrom(db: DatabaseSync, context: WriteContext): SyncWrites<
     if (at.length > 0) return { kind: "taken", at }
     const isNew = append(batch, atMs)
     for (const { name, id } of assigned) assign.run(name, BigInt(id))
-    saveUsers(progress.users)
+    saveUsers(withoutDeletedUsers(progress.users, deletedAmong("user", usersOfNotices(progress.users))))
     saveDeadLetters(progress.deadLetters)
     if (position !== undefined) savePosition.run(source, position, atMs)
     return { kind: "appended", isNew }
