@@ -14,6 +14,18 @@ test("all tags up to the first that is not done are acknowledged at once, later 
   expect(tags.take()).toEqual({ upTo: 8, single: [] })
 })
 
+test("a tag that is held back costs no memory for those that are done behind it", () => {
+  const tags = new DeliveryTags()
+  for (let tag = 2; tag <= 10_000; tag += 1) {
+    tags.acknowledge(tag)
+    if (tag % 100 === 0) tags.take()
+  }
+  expect(tags.rangeCount).toBe(1)
+  tags.end(1)
+  tags.take()
+  expect(tags.rangeCount).toBe(0)
+})
+
 test("whatever the order, a server that counts as AMQP says acknowledges exactly what is to be acknowledged", () => {
   const steps = fc.array(fc.record({ pick: fc.nat(), isAck: fc.boolean(), takes: fc.boolean() }), { maxLength: 60 })
   fc.assert(

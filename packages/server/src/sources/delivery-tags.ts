@@ -19,25 +19,44 @@ export interface Acknowledgements {
 export class DeliveryTags {
   /** Tags below are done. */
   #lowest = 1
-  /** Tags from the lowest on that are done. */
-  readonly #done = new Set<number>()
+  /**
+   * Ranges of later tags that are done: the last of each by its first, and the first by its last. One tag that is held back costs
+   * one range, however many are done behind it.
+   */
+  readonly #lastOf = new Map<number, number>()
+  readonly #firstOf = new Map<number, number>()
   /** Tags that are to be acknowledged. */
   #toAcknowledge: number[] = []
 
   /** Notes a tag that is to be acknowledged. */
   acknowledge(tag: number): void {
     this.#toAcknowledge.push(tag)
-    this.#done.add(tag)
+    this.end(tag)
   }
 
   /** Notes a tag whose delivery was ended otherwise: the server knows it no longer. */
   end(tag: number): void {
-    this.#done.add(tag)
+    const first = this.#firstOf.get(tag - 1) ?? tag
+    const last = this.#lastOf.get(tag + 1) ?? tag
+    this.#firstOf.delete(tag - 1)
+    this.#lastOf.delete(tag + 1)
+    this.#lastOf.set(first, last)
+    this.#firstOf.set(last, first)
+  }
+
+  /** Ranges of tags that are done behind one that is not. */
+  get rangeCount(): number {
+    return this.#lastOf.size
   }
 
   /** The acknowledgements since the last call. */
   take(): Acknowledgements {
-    while (this.#done.delete(this.#lowest)) this.#lowest += 1
+    const last = this.#lastOf.get(this.#lowest)
+    if (last !== undefined) {
+      this.#lastOf.delete(this.#lowest)
+      this.#firstOf.delete(last)
+      this.#lowest = last + 1
+    }
     const tags = this.#toAcknowledge
     this.#toAcknowledge = []
     const contiguous = tags.filter((tag) => tag < this.#lowest)

@@ -104,6 +104,25 @@ test("many posts are counted in parts, before two seconds have passed", async ()
   await running
 })
 
+test("while the store takes nothing, it is asked every two seconds, however many posts wait", async () => {
+  const { usage, failures, setAway, clock } = start()
+  const closing = new AbortController()
+  const running = usage.run(closing.signal)
+  setAway(true)
+  for (let at = 0; at < 50; at += 1) {
+    usage.count(app, ids(...Array.from({ length: 2_000 }, (_, index) => at * 2_000 + index)))
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  expect(failures.length).toBeLessThanOrEqual(1)
+  await clock.advance(2_000)
+  expect(failures.length).toBeLessThanOrEqual(2)
+  setAway(false)
+  await clock.advance(2_000)
+  await expect.poll(() => usage.waiting).toBe(0)
+  closing.abort()
+  await running
+})
+
 test("more posts than may wait are not counted, and that is reported once", async () => {
   const started = start()
   const { usage, failures, setAway } = started

@@ -70,6 +70,8 @@ export class Usage implements UsageCounts {
   /** Posts that found no room since the last report. */
   #dropped = 0
   #flushing: Promise<void> = Promise.resolve()
+  /** The store did not count what waited last: it is not asked again before its time. */
+  #hasFailed = false
   #wake = new AbortController()
   /** Posts of this month that the store has counted. */
   readonly #months = new Map<AppId, { readonly fromDay: number; readonly posts: number; readonly atMs: number }>()
@@ -98,7 +100,7 @@ export class Usage implements UsageCounts {
       else this.#dropped += 1
     }
     this.#waitingCount += posts.size - before
-    if (this.#waitingCount >= countedEarlyFrom) this.#wake.abort()
+    if (this.#waitingCount >= countedEarlyFrom && !this.#hasFailed) this.#wake.abort()
   }
 
   /** Usage of an app, what waits in this process included. `days`: how many, this one among them. */
@@ -151,6 +153,7 @@ export class Usage implements UsageCounts {
 
   async #flushAll(): Promise<void> {
     const { store, events } = this.#deps
+    this.#hasFailed = false
     try {
       for (let part = this.#nextPart(); part.length > 0; part = this.#nextPart()) {
         await store.countUsage(part)
@@ -158,6 +161,7 @@ export class Usage implements UsageCounts {
       }
       if (this.#dropped > 0) throw new Error(`${this.#dropped} posts were not counted: too many waited for the store`)
     } catch (error) {
+      this.#hasFailed = true
       events.failed({ where: "usage", error })
     }
     this.#dropped = 0

@@ -156,6 +156,17 @@ describe("the schedule", () => {
     expect(await at.isValid()).toBe(false)
   })
 
+  test("a challenge that an app has asked for, and that failed, is not the beginning of failures", async () => {
+    const id = await at.created()
+    at.response = "down"
+    await at.registry.validate(at.app, id)
+    await at.clock.advance(48 * hourMs)
+    start()
+    await pass(hourMs)
+    expect(at.challenged.length).toBeGreaterThan(2)
+    expect(await at.isValid()).toBe(true)
+  })
+
   test("a webhook that a clock ahead of its time has challenged is challenged again", async () => {
     const id = await at.created()
     const template = await at.store.webhook(at.app.id, id)

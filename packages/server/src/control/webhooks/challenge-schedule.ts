@@ -64,7 +64,7 @@ export interface ChallengeScheduleDeps {
 export class ChallengeSchedule {
   readonly #deps: ChallengeScheduleDeps
   readonly #limits: ChallengeLimits
-  /** When the first of the latest challenges of a webhook failed that had no success since, by the monotonic clock. */
+  /** When the first of the latest scheduled challenges of a webhook failed that had no success since, by the monotonic clock. */
   readonly #failingSinceMs = new Map<WebhookId, number>()
 
   constructor(deps: ChallengeScheduleDeps) {
@@ -104,10 +104,11 @@ export class ChallengeSchedule {
     // A challenge that this server gave up, or could not send, says nothing about the endpoint.
     if (signal?.aborted === true || (result.kind === "unreachable" && result.isOurs === true)) return result
     const nowMs = clock.nowMs()
-    const failingMs = this.#noteFailing(webhook.id, result)
+    const isScheduled = signal !== undefined
+    const failingMs = this.#noteFailing(webhook.id, result, isScheduled)
     const isSilentTooLong = nowMs - webhook.checkedAtMs > silenceMsMax
     // An app that requests a challenge gets the result at once; on schedule a jump of the clock does not matter.
-    const isLongEnough = signal === undefined || failingMs >= failingMsMin
+    const isLongEnough = !isScheduled || failingMs >= failingMsMin
     if (result.kind === "unreachable" && !(isSilentTooLong && isLongEnough)) return result
     const valid = result.kind === "valid"
     if (!valid && !webhook.valid) return result
@@ -117,12 +118,12 @@ export class ChallengeSchedule {
     return result
   }
 
-  /** Notes a result. Returns for how long challenges of the webhook have failed, in ms. */
-  #noteFailing(id: WebhookId, { kind }: ChallengeResult): number {
+  /** Notes a result. Returns for how long scheduled challenges of the webhook have failed, in ms. */
+  #noteFailing(id: WebhookId, { kind }: ChallengeResult, isScheduled: boolean): number {
     const nowMs = this.#deps.clock.monotonicMs()
     if (kind === "unreachable") {
       const sinceMs = this.#failingSinceMs.get(id) ?? nowMs
-      this.#failingSinceMs.set(id, sinceMs)
+      if (isScheduled) this.#failingSinceMs.set(id, sinceMs)
       return nowMs - sinceMs
     }
     this.#failingSinceMs.delete(id)
@@ -134,6 +135,8 @@ export class ChallengeSchedule {
     while (!signal.aborted) {
       try {
         if (this.#deps.leases.has("challenges")) await this.#checkDue(signal)
+        // Another process challenges them, and knows what has failed.
+        else this.#failingSinceMs.clear()
       } catch (error) {
         this.#reportFailure(error)
       }

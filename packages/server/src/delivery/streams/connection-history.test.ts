@@ -33,6 +33,10 @@ async function aHistory() {
       if (found.fails) throw new Error("the disk is full")
       await store.saveConnections(changes)
     },
+    async endLostConnections(...args: Parameters<MemoryStore["endLostConnections"]>) {
+      if (found.fails) throw new Error("the disk is full")
+      return store.endLostConnections(...args)
+    },
   })
   const events = { failed: () => (found.failures += 1) } as unknown as Events
   const history = new ConnectionHistory({
@@ -71,6 +75,23 @@ test("a failed write keeps no connection from opening, and is tried again", asyn
     ["uuid 2", undefined],
     ["uuid 1", "SlowReader"],
   ])
+  closing.abort()
+  await clock.advance(10_000)
+  await running
+})
+
+test("the ends of connections that the process before held are noted once the store can", async () => {
+  const { history, store, found, clock } = await aHistory()
+  const opened = { id: "1", uuid: "uuid 0", appId: app, endpoint: "sample_stream", clientIp: "::1", connectedAtMs: 1 }
+  await store.saveConnections({ opened: [opened as StreamConnection], ended: [] })
+  found.fails = true
+  const closing = new AbortController()
+  const running = history.run(closing.signal)
+  await expect.poll(() => found.failures).toBe(1)
+  found.fails = false
+  await clock.advance(10_000)
+  const [listed] = await store.connectionPage({ appId: app }, allOlder)
+  expect(listed?.ended?.reason).toBe("UpstreamUncleanDisconnect")
   closing.abort()
   await clock.advance(10_000)
   await running

@@ -110,19 +110,23 @@ export class ConnectionHistory {
   /** Tries failed writes again, and notes the ends of connections whose process has died, until aborted. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, isShared } = this.#deps
-    for (let isFirst = true; !signal.aborted; isFirst = false) {
-      if (isFirst || isShared) await this.#endLost()
+    let areLostEnded = false
+    while (!signal.aborted) {
+      if (!areLostEnded || isShared) areLostEnded = await this.#endLost()
       await this.settled()
       await clock.pause(pollMs, signal)
     }
   }
 
-  async #endLost(): Promise<void> {
+  /** Returns whether the store has noted it. */
+  async #endLost(): Promise<boolean> {
     const { store, clock, events } = this.#deps
     try {
       await store.endLostConnections([...this.#held], clock.nowMs())
+      return true
     } catch (error) {
       events.failed({ where: "connection history", error })
+      return false
     }
   }
 

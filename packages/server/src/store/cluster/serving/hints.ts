@@ -17,6 +17,7 @@ import {
   beginSession,
   chooseServer,
   connectionOf,
+  destroy,
   withShortTimeouts,
   type ClusterSettings,
 } from "../connection/connections.ts"
@@ -134,7 +135,8 @@ async function listenOnce(deps: HintsDeps, signal: AbortSignal, begun: () => voi
       if (!either.aborted) await beginSession(client, settings)
     }
   } finally {
-    await client.end().catch(() => undefined)
+    // A server behind a network that is cut would not hear of an orderly end, which waits until TCP gives up.
+    destroy(client)
   }
 }
 

@@ -1,5 +1,6 @@
+import { setTimeout as sleep } from "node:timers/promises"
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest"
-import { asId, type LinkId } from "../../../model/ids.ts"
+import { asId, type AppId, type LinkId, type WebhookId } from "../../../model/ids.ts"
 import { systemClock } from "../../../runtime/clock.ts"
 import { aLink, anApp, aWebhook, progress } from "../../contract/fixtures.ts"
 import { openClusterStore, type ClusterStore } from "./cluster-store.ts"
@@ -87,6 +88,23 @@ test("links are spread evenly, each to one process, and again when processes or 
   await second.leases[Symbol.asyncDispose]()
   await expect.poll(() => countsOf([first, third])).toEqual([6, 6])
 })
+
+test("a link that is deleted before it has stopped does not keep a process from giving others back", async () => {
+  await addLinks(1, 7)
+  const first = await Process.begin()
+  // The runner has not begun the newest links yet, so it does not stop them.
+  first.reports = allLinks.slice(0, 4)
+  const second = await Process.begin()
+  // More than the time between two renewals.
+  await sleep(3_000)
+  expect(countsOf([first, second]), "three are to be stopped").toEqual([4, 0])
+  await store.deleteLink(asId<AppId>("100"), asId<WebhookId>("7"))
+  // It knows nothing of one that is gone.
+  first.reports = allLinks.slice(0, 6)
+  await expect.poll(() => countsOf([first, second]), { timeout: 10_000 }).toEqual([3, 3])
+  const third = await Process.begin()
+  await expect.poll(() => countsOf([first, second, third]), { timeout: 10_000 }).toEqual([2, 2, 2])
+}, 40_000)
 
 test("links of a revoked app do not keep a process from giving others back", async () => {
   await addLinks(1, 6)

@@ -176,9 +176,15 @@ export class ClusterLeases implements Leases, AsyncDisposable {
     const hasNewTasks = !isSameSet(held.tasks, this.#tasks)
     this.#moves = held.moves
     this.#tasks = held.tasks
-    if (held.links !== undefined) this.#links = new Map(held.links)
+    if (held.links !== undefined) this.#hold(new Map(held.links))
     const surplus = this.#chooseSurplus(held.surplus)
     if (held.links !== undefined || hasNewTasks || surplus > 0) this.#listeners.announce()
+  }
+
+  /** A link that was deleted is not stopped any more, and none of its surplus. */
+  #hold(links: Map<LinkId, number>): void {
+    this.#links = links
+    for (const ids of [this.#leaving, this.#stopped]) for (const id of ids) if (!links.has(id)) ids.delete(id)
   }
 
   /** Leases under an earlier number are lost. */
