@@ -501,6 +501,27 @@ test("a change of a damaged record leaves it damaged; only its deletion repairs 
   expect(await store.damagedRecords()).toEqual([])
 })
 
+test("a damaged post that shows a deleted one is deleted with it, and never counts as whole again", async () => {
+  const [showing, shown] = ["1990000000000000002", "1990000000000000001"] as PostId[]
+  const envelope = `{"data":{"id":"${showing}","text":"see"},"includes":{"tweets":[{"id":"${shown}","text":"a heron"}]}}`
+  {
+    await using store = await openEmbeddedStore({ file })
+    await store.append(
+      [{ post: aPost(showing ?? "", "8", { envelope, includedIds: [shown as PostId] }), matches: [] }],
+      1,
+    )
+  }
+  tamper(`UPDATE posts SET envelope = replace(envelope, '"text":"see"', '"text":"sea"') WHERE id = ${showing}`)
+  await using store = await openEmbeddedStore({ file })
+  await store.delete([{ kind: "post", id: shown as PostId }], 2)
+  while (!(await store.continueDeletions(3)));
+  expect(await store.postsById({ ids: [showing as PostId], bytesMax: 1_000, shape: "envelope" })).toMatchObject({
+    posts: [],
+    damaged: [],
+  })
+  expect((await audited(file)).damage).toEqual([])
+})
+
 test("a damaged last id is recovered from the rows, and repaired by the next id", async () => {
   tamper("UPDATE given_ids SET last_id = 1 << 61")
   await using store = await openEmbeddedStore({ file })

@@ -293,9 +293,9 @@ function prepareStep(db: DatabaseSync): (budget: number, atMs: number, matches: 
     `SELECT seq, kind, CAST (id AS TEXT) AS id FROM deletions WHERE is_pending ORDER BY seq DESC LIMIT 1`,
   )
   const finish = prepare(db, "UPDATE deletions SET is_pending = 0 WHERE seq = ?")
-  const showing = prepare<{ id: PostId; isRepost: number; envelope: string | null }>(
+  const showing = prepare<{ id: PostId; isRepost: number; envelope: string | null; checksum: number | null }>(
     db,
-    `SELECT CAST (post_id AS TEXT) AS id, shown_posts.is_repost AS isRepost, envelope
+    `SELECT CAST (post_id AS TEXT) AS id, shown_posts.is_repost AS isRepost, envelope, envelope_checksum AS checksum
      FROM shown_posts LEFT JOIN posts ON posts.id = post_id WHERE shown_id = ? LIMIT ?`,
   )
   const forgetShowing = prepare(db, "DELETE FROM shown_posts WHERE shown_id = ? AND post_id = ?")
@@ -318,8 +318,10 @@ function prepareStep(db: DatabaseSync): (budget: number, atMs: number, matches: 
   /** Returns how many it changed, fewer than `max` when there are no more. */
   function changeShowing(id: PostId, max: number, atMs: number, matches: ChangedMatches): number {
     const found = showing.all(BigInt(id), max)
-    for (const { id: postId, isRepost, envelope } of found) {
-      if (isRepost === 1) note({ kind: "post", id: postId }, atMs)
+    for (const { id: postId, isRepost, envelope, checksum } of found) {
+      // A damaged post is shown to no one, and would count as whole again if it were rewritten.
+      const isDamaged = envelope !== null && textChecksum(postId, envelope) !== checksum
+      if (isRepost === 1 || isDamaged) note({ kind: "post", id: postId }, atMs)
       else if (envelope !== null) {
         rewrite(postId, withoutThese(envelope, { posts: new Set([id]), users: deletedUsersIn(envelope) }), atMs)
         for (const match of matchesOf(postId)) noteChanged(matches, match)
