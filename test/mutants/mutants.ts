@@ -7,6 +7,7 @@ import { ledger } from "./seeded/ledger.ts"
 import { matching } from "./seeded/matching.ts"
 import { search } from "./seeded/search.ts"
 import { cluster, handedOn } from "./seeded/sharing.ts"
+import { sourcesOfPosts } from "./seeded/sources.ts"
 import { durability, backups, log, retention } from "./seeded/storing.ts"
 import { signatures, challenges, guard, sessions, trouble } from "./seeded/trusting.ts"
 
@@ -37,4 +38,5 @@ export const mutants: readonly Mutant[] = [
   ...deletions,
   ...cluster,
   ...handedOn,
+  ...sourcesOfPosts,
 ]

@@ -46,6 +46,7 @@ export async function runTests(
       "run",
       "--project=all",
       "--project=cluster",
+      "--project=sources",
       "--bail=1",
       `--testTimeout=${testMsMax}`,
       `--hookTimeout=${testMsMax}`,

@@ -276,6 +276,20 @@ const pastTest = `${server}/control/rule-tests/find-in-past.test.ts`
 
 export const backfills: readonly Mutant[] = [
   mutant(
+    "each backfill of an app has a turn of its own",
+    `${server}/control/rule-tests/rule-test-queue.ts#createRuleTestQueue`,
+    "`past ${part.appId}`",
+    "`past ${part.appId} ${part.lastId}`",
+    `${server}/control/rule-tests/rule-test-queue.test.ts`,
+  ),
+  mutant(
+    "a replay goes on while its endpoint asks for time",
+    `${server}/delivery/replays/replay-job.ts#ReplayJob.#deliver`,
+    "Math.max(this.#pausedUntilMs, pausedUntilMs)",
+    "0 * pausedUntilMs",
+    `${server}/delivery/replays/replays.test.ts`,
+  ),
+  mutant(
     "a backfill sends what a rule has matched already",
     `${server}/control/rule-tests/find-in-past.ts#notMatchedBefore`,
     "return rules.filter((rule) => !matched.has(rule.id))",

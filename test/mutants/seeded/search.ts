@@ -221,6 +221,13 @@ export const search: readonly Mutant[] = [
     `${server}/queries/post-searches.test.ts`,
   ),
   mutant(
+    "a page token of a recent search ends when its beginning falls out of reach",
+    `${server}/queries/search-window.ts#checkWindow`,
+    "reach.isContinued === true",
+    "false",
+    `${server}/queries/search-window.test.ts`,
+  ),
+  mutant(
     "a page by relevancy is of all posts, and not of those that the first page ranked",
     `${server}/queries/post-searches.ts#PageReading.byRelevancy`,
     "ranked: { above: ranking.above, last }",

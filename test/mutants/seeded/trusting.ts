@@ -130,8 +130,8 @@ export const challenges: readonly Mutant[] = [
   mutant(
     "a webhook pays for the time in which nobody challenged it",
     `${server}/control/webhooks/challenge-schedule.ts#isLongEnough`,
-    "signal === undefined || failingMs >= failingMsMin",
-    "signal === undefined || failingMs >= 0",
+    "!isScheduled || failingMs >= failingMsMin",
+    "!isScheduled || failingMs >= 0",
     `${server}/control/webhooks/challenge-schedule.test.ts`,
   ),
   mutant(
@@ -159,6 +159,20 @@ export const challenges: readonly Mutant[] = [
 ]
 
 export const guard: readonly Mutant[] = [
+  mutant(
+    "a stream goes on after the operator's token that opened it",
+    `${server}/http/routes/stream.ts#endWithCredentials`,
+    'if (!over.aborted) connection.end("credentials")',
+    "",
+    `${server}/http/stream-credentials.test.ts`,
+  ),
+  mutant(
+    "the answer to a challenge is the signature of a delivery",
+    "packages/client/src/receiver/receiver.ts#respond",
+    "sentAtMs === undefined && crcTokenForm.test(text)",
+    "false",
+    "packages/client/src/receiver/receiver.test.ts",
+  ),
   {
     name: "the guard does not know IPv4-mapped addresses",
     file: `${server}/runtime/outbound/outbound-address.ts`,
