@@ -17,8 +17,8 @@ export const sourcesOfPosts: readonly Mutant[] = [
   mutant(
     "a name of a foreign post is longer than an index of PostgreSQL holds",
     `${records}#isStorable`,
-    "Buffer.byteLength(text)",
-    "text.length",
+    "Buffer.byteLength(name)",
+    "name.length",
     recordTests,
   ),
   mutant(

@@ -17,8 +17,10 @@ function copySelected(text: string): boolean {
   const focused = document.activeElement
   const field = document.createElement("textarea")
   field.value = text
-  // Inside an open dialog: what is outside one takes no focus.
-  const place = focused?.closest("dialog") ?? document.body
+  // The page does not scroll to a field that takes no place in it.
+  field.style.position = "fixed"
+  // A field outside an open dialog takes no focus.
+  const place = document.querySelector("dialog:modal") ?? document.body
   place.append(field)
   field.select()
   try {
@@ -26,6 +28,6 @@ function copySelected(text: string): boolean {
     return document.execCommand("copy")
   } finally {
     field.remove()
-    if (focused instanceof HTMLElement) focused.focus()
+    if (focused instanceof HTMLElement) focused.focus({ preventScroll: true })
   }
 }

@@ -46,6 +46,23 @@ test("a code lasts ten minutes, and the oldest of more than a hundred is forgott
   expect(await sessions.beginWithCode(codes[1] ?? "")).toBeDefined()
 })
 
+test("a code may be tried again when the store could not say whose it is", async () => {
+  let isAway = true
+  const apps = {
+    principalByHash: async () => {
+      if (isAway) throw new Error("the store is away")
+      return { kind: "operator" }
+    },
+  } as unknown as Apps
+  const store = new MemoryStore(new MemoryState())
+  const sessions = createSessions({ apps, store, secretBox: box, clock: createManualClock(), random: systemRandom })
+  const code = sessions.createCode("token")
+  await expect(sessions.beginWithCode(code)).rejects.toThrow("away")
+  isAway = false
+  expect(await sessions.beginWithCode(code)).toBeDefined()
+  expect(await sessions.beginWithCode(code)).toBeUndefined()
+})
+
 test("a token signs its sessions out sixty times in 15 minutes, and others sign out meanwhile", async () => {
   const clock = createManualClock()
   const sessions = sessionsAt(clock)

@@ -114,7 +114,13 @@ export function createSessions(deps: {
       const known = codes.get(code)
       codes.delete(code)
       if (known === undefined || known.untilMs <= clock.nowMs()) return undefined
-      return beginFor(known.hash)
+      try {
+        return await beginFor(known.hash)
+      } catch (error) {
+        // The store is away, and the code may be tried again.
+        codes.set(code, known)
+        throw error
+      }
     },
     async of(cookie) {
       const sealed = opened(cookie)

@@ -6,7 +6,7 @@ import { mappedItemConverter } from "./mapped-item.ts"
 const converter = mappedItemConverter(new Map([["oat.example", 0]]))
 const feedUri = "https://feed.example/7"
 
-test("an item claims the later of the times that it names, unless it has an id of X's", () => {
+test("an item claims the later of the times that it names", () => {
   const at = "2026-08-02T05:22:17Z"
   const claimed = (item: object): unknown => convert(converter, { text: "a heron", ...item })
   expect(claimed({ uri: feedUri, created_at: at })).toMatchObject({ claimedMs: Date.parse(at) })
@@ -14,9 +14,7 @@ test("an item claims the later of the times that it names, unless it has an id o
   const uri = "at://did:plc:z72i7hdynmk6r22z27h6tvur/app.bsky.feed.post/3mptbyoeyc22k"
   const { claimedMs } = claimed({ uri, created_at: "2020-01-01T00:00:00Z" }) as { claimedMs: number }
   expect(claimedMs).toBeGreaterThan(Date.parse("2026-01-01T00:00:00Z"))
-  expect(claimed({ id: "1990004210000005000", created_at: "2020-01-01T00:00:00Z" })).toMatchObject({
-    claimedMs: undefined,
-  })
+  expect(claimed({ id: "12345", created_at: at })).toMatchObject({ claimedMs: Date.parse(at) })
 })
 
 test("an item has its members in X's shape, with the entities of its text", () => {

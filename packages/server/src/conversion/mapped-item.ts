@@ -133,7 +133,7 @@ function itemConversion(item: Members, numbers: InstanceNumbers, place: Place): 
       name: self.isOwn ? undefined : self.name,
       id: self.id,
       isOld: false,
-      claimedMs: self.isOwn ? undefined : latest(parts.createdMs, self.id && snowflakeAtMs(self.id)),
+      claimedMs: latest(parts.createdMs, self.id && snowflakeAtMs(self.id)),
       envelopeWith: (id) => envelopeOf(id, parts, known),
     }),
   }

@@ -37,7 +37,7 @@ export function createNeverMatching(sources: readonly NamedConverter[], ruleOpti
   if (never.length < sources.length || never.length === 0) return () => []
   const names = sources.map(({ name }) => name)
   return (value, mode = "stream") => {
-    const parsed = parseRule(value, { ...ruleOptions, mode })
+    const parsed = parseRule(value, { ...ruleOptions, mode, lengthMax: Number.POSITIVE_INFINITY })
     if (!parsed.ok) return []
     const clauses = clausesOf(parsed.rule).flatMap((leaf): readonly NeverMatchingClause[] => {
       const clause = printRule(leaf)

@@ -41,12 +41,17 @@ function pathOf(url: string): string {
   return url.split("?", 1)[0] ?? ""
 }
 
+/** Parameters that are names. All others are ids. */
+const nameParameters: ReadonlySet<string> = new Set([":name", ":username", ":endpoint_id"])
+
+function isPartOf(expected: string, given: string): boolean {
+  if (nameParameters.has(expected)) return given !== ""
+  return expected.startsWith(":") ? /^\d+$/.test(given) : expected === given
+}
+
 function patternMatches(pattern: string, path: string): boolean {
   if (pattern.endsWith("/*")) return path.startsWith(pattern.slice(0, -1))
   const expected = pattern.split("/")
   const given = path.split("/")
-  return (
-    expected.length === given.length &&
-    expected.every((part, index) => (part.startsWith(":") ? /^\d+$/.test(given[index] ?? "") : part === given[index]))
-  )
+  return expected.length === given.length && expected.every((part, index) => isPartOf(part, given[index] ?? ""))
 }

@@ -34,8 +34,11 @@ import { UnstoredNames } from "./unstored-names.ts"
 /** Records that are converted together, so that one look into the store serves them all. Ours. */
 const convertedMax = 128
 
-/** Longest name of a post, and longest position of a source, in bytes. Ours: an index of PostgreSQL holds 2,704. */
+/** Longest name of a post, in bytes. Ours: an index of PostgreSQL holds 2,704. */
 const nameBytesMax = 2_000
+
+/** Longest position of a source, in characters. Ours. */
+const positionCharactersMax = 2_000
 
 /** Most bytes of the posts that records show, for those that are converted together. Beyond it they show the others by id. Ours. */
 const originalBytesMax = 4 * 1024 * 1024
@@ -373,7 +376,7 @@ function keptOf(line: Line | { readonly bytes: Buffer }): Uint8Array {
 const invalidPosition: Rejected = {
   kind: "rejected",
   title: "Invalid Position",
-  detail: `The position must have at most ${nameBytesMax} bytes, and no NUL.`,
+  detail: `The position must have at most ${positionCharactersMax} characters, and no NUL.`,
 }
 
 function claimedAhead(claimedMs: number): Rejected {
@@ -396,12 +399,16 @@ function beginLine(line: Line, converter: Converter): readonly Begun[] {
   return [{ line, conversion: converter.begin(text) }]
 }
 
-function isStorable(text: string): boolean {
-  return Buffer.byteLength(text) <= nameBytesMax && !text.includes("\0") && text.isWellFormed()
+function isStorable(name: string): boolean {
+  return Buffer.byteLength(name) <= nameBytesMax && isText(name)
+}
+
+function isText(text: string): boolean {
+  return !text.includes("\0") && text.isWellFormed()
 }
 
 function isStorablePosition(position: string | undefined): boolean {
-  return position === undefined || isStorable(position)
+  return position === undefined || (position.length <= positionCharactersMax && isText(position))
 }
 
 function parsedUser(json: string): KnownUser | undefined {

@@ -9,6 +9,7 @@
  *
  * Other notices of these streams are rejected by their names: they ask for what this server does not do.
  */
+import { otherNotices } from "@sluice/api"
 import type { DeletionRequest } from "../model/deletion.ts"
 import { asId, isId, type PostId, type UserId } from "../model/ids.ts"
 
@@ -16,12 +17,6 @@ import { asId, isId, type PostId, type UserId } from "../model/ids.ts"
 export type ReadDeletion =
   | { readonly ok: true; readonly request: DeletionRequest }
   | { readonly ok: false; readonly title: string; readonly detail: string }
-
-/** Notices of the compliance streams and of v1.1 that are not deletions. */
-const otherNotices: ReadonlySet<string> = new Set([
-  ..."drop undrop withheld tweet_edit user_undelete user_protect user_unprotect user_suspend user_unsuspend".split(" "),
-  ..."user_withheld scrub_geo user_profile_modification status_withheld limit disconnect warning".split(" "),
-])
 
 /** The deletion that a line tells of; `undefined` when the line is no notice at all. */
 export function readDeletion(line: string): ReadDeletion | undefined {
@@ -32,7 +27,7 @@ export function readDeletion(line: string): ReadDeletion | undefined {
   if ("delete" in data) return postDeletion("data.delete.tweet", objectOrNone(data["delete"])["tweet"])
   if ("user_delete" in data) return userDeletion("data.user_delete.user", objectOrNone(data["user_delete"])["user"])
   const [name] = Object.keys(parsed).length === 1 ? Object.keys("data" in parsed ? data : parsed) : []
-  if (name === undefined || !otherNotices.has(name)) return undefined
+  if (name === undefined || !otherNotices.includes(name)) return undefined
   return rejected(`The line is a notice of the kind "${name}". Only deletions are obeyed.`)
 }
 

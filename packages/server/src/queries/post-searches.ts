@@ -176,7 +176,7 @@ class PageReading {
     }
   }
 
-  /** The most relevant first, of the posts until the moment of the first page. */
+  /** The most relevant first; later pages have no posts that came after the first one. */
   async byRelevancy(): Promise<Page> {
     const { rule, span, limit, token } = this.#request
     const { tokens, searches, clock } = this.#deps
@@ -237,7 +237,7 @@ function placeText({ upTo, ranked }: RankedPlace): string {
   return [upTo, above, last.clauses, last.reactions, last.id].join(" ")
 }
 
-/** The greatest id that a first page has ranked, but those of posts that may yet come; ids may be of later times. */
+/** The later of the greatest id that a first page has ranked and the present moment, at most `upTo`. */
 function lastRanked(posts: readonly RankedPost[], upTo: bigint, nowMs: number): bigint {
   const now = firstIdAt(nowMs + 1) - 1n
   const last = posts.reduce((greatest, { id }) => (BigInt(id) > greatest ? BigInt(id) : greatest), now)

@@ -42,6 +42,10 @@ export function countsCommand(command: Command, { terminal, environment }: Comma
       if (rows.length > 0)
         for (const line of table(["FROM", "TO", "POSTS"], rows, terminal.columns)) await terminal.print(line)
       await terminal.print(sparkline(counts, terminal.columns))
+      const [first] = intervals
+      if (all === true && since === undefined && first !== undefined) {
+        terminal.note(`Counted from ${shortInstant(first.start)} on: use --since for older posts.`)
+      }
       const total = counts.reduce((sum, count) => sum + count, 0)
       await terminal.print(counted(total, "post"))
     })

@@ -41,6 +41,7 @@ export function listenCommand(command: Command, context: CommandContext): void {
       statusCode,
     )
     .option("--port <number>", "Port to listen on, 0 for a free one", portNumber, "0")
+    .option("--link", "Link the webhook to the stream; it always is")
     .option("--keep", "Keep webhook, link and rules at the end; the next `listen --keep` receives missed matches")
     .option("--json", "Print each delivery as one line of JSON")
     .addHelpText(

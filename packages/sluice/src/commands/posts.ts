@@ -78,7 +78,7 @@ export function postsCommand(command: Command, { terminal, environment }: Comman
     .option("--json", "Print the response as JSON")
     .action(async (ids: readonly string[], _own: ClientOptions, remove: Command) => {
       const options = remove.optsWithGlobals<ClientOptions>()
-      const client = await connect(options, environment)
+      const client = await connect(options, environment, "ingest")
       const { data } = await client.request("POST", "deletions", { body: { post_ids: [...ids] } })
       await printResult(terminal, options.json, data, `${data.posts_deleted} deleted`)
     })

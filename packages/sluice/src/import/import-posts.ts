@@ -101,7 +101,9 @@ export async function importPosts(
   }
 
   try {
-    for await (const chunk of oneAhead(chunksOf(lines, options))) {
+    const chunks = chunksOf(lines, options)
+    // Lines that arrive slowly are not held back for a chunk that was made earlier.
+    for await (const chunk of options.isLive ? chunks : oneAhead(chunks)) {
       signal.throwIfAborted()
       for (const one of chunk.refused) listener.rejected(one)
       if (chunk.posts.length > 0) {

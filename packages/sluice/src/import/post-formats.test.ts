@@ -108,9 +108,22 @@ test("an array holds the formats that a line may hold, and an empty page holds n
     '{"statuses":[]}',
     "[]",
     '{"delete":{"status":{}}}',
+    '{"data":{"delete":{"tweet":{"id":"1","author_id":"2"},"event_at":"2026-01-01T00:00:00Z"}}}',
+    '{"data":{"user_delete":{"user":{"id":"1"}}}}',
+    '{"data":{"delete":{"tweet":{"id":"1","text":"a"}}}}',
+    '{"data":{"drop":{"tweet":{"id":"1"}}}}',
   ]) {
     expect(postsOf(empty)).toEqual([{ kind: "none" }])
   }
+})
+
+test("a notice is no envelope, and a post that quotes one in its text is sent as it is", () => {
+  const notice = '{"data":{"user_delete":{"user":{"id":"1"}}}}'
+  expect(postsOf(notice, "envelope")).toEqual([{ kind: "none" }])
+  const post = JSON.stringify({ data: { id: "1", text: notice } })
+  expect(postsOf(post).map((one) => (one.kind === "post" ? one.bytes.toString() : one.kind))).toEqual([post])
+  const other = '{"data":{"id":"1","delete":true,"text":"a"}}'
+  expect(postsOf(other)).toMatchObject([{ kind: "post" }])
 })
 
 test("a post by itself gets an envelope, and objects that were joined into it are in its includes again", () => {

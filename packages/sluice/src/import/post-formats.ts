@@ -9,6 +9,7 @@
  * Nearly every line of a large file is an envelope, recognised by its start. Such a line is not parsed: the server
  * validates it.
  */
+import { deletionNotices, otherNotices } from "@sluice/api"
 import { bodyBytesMax as postBytesMax } from "@sluice/api/limits"
 import { messageOf } from "../process/failure.ts"
 import { envelopeOfPost } from "./flat-post.ts"
@@ -43,7 +44,8 @@ export function* postsOfLine(line: InputLine, format: PostFormat): Generator<Lin
     return
   }
   const { bytes } = line
-  if (format === "envelope" || (format === "auto" && beginsAsEnvelope(bytes))) {
+  const isEnvelope = format === "envelope" || (format === "auto" && beginsAsEnvelope(bytes))
+  if (isEnvelope && !mayBeNotice(bytes)) {
     yield sent(withoutLineBreaks(bytes))
     return
   }
@@ -51,7 +53,9 @@ export function* postsOfLine(line: InputLine, format: PostFormat): Generator<Lin
   try {
     value = JSON.parse(bytes.toString("utf8"))
   } catch (error) {
-    yield { kind: "refused", title: "Invalid JSON", detail: `${expected(format)} ${messageOf(error)}.` }
+    // The server says what is wrong with an envelope.
+    if (isEnvelope) yield sent(withoutLineBreaks(bytes))
+    else yield { kind: "refused", title: "Invalid JSON", detail: `${expected(format)} ${messageOf(error)}.` }
     return
   }
   yield* postsOfValue(value, format, () => sent(withoutLineBreaks(bytes)))
@@ -65,6 +69,14 @@ const headBytes = 64
 
 function beginsAsEnvelope(bytes: Buffer): boolean {
   return envelopeStart.test(bytes.toString("latin1", 0, headBytes))
+}
+
+/**
+ * Whether a line that begins as an envelope may be a notice: the server would obey a deletion. Every post has a text, and the
+ * names of deletions are no names of its members; within a text a backslash stands before each quotation mark.
+ */
+function mayBeNotice(bytes: Buffer): boolean {
+  return !bytes.includes('"text"') || deletionNotices.some((name) => bytes.includes(`"${name}"`))
 }
 
 /** `asItIs` is what the value was read from. */
@@ -95,22 +107,16 @@ function kindOf(value: unknown): string {
   return typeof value === "object" ? "an object" : `a ${typeof value}`
 }
 
-/** Messages of v1.1 streams other than posts. Source: X's archived "Streaming message types". */
-const noticeMembers = new Set([
-  "delete",
-  "scrub_geo",
-  "limit",
-  "status_withheld",
-  "user_withheld",
-  "warning",
-  "disconnect",
-])
+const noticeNames: ReadonlySet<string> = new Set([...deletionNotices, ...otherNotices])
 
-/** Whether it is a message of a stream other than a post; in v2, a disconnect message. */
+/** Whether it is a message of a stream other than a post: a notice, or in v2 a disconnect message. */
 function isNotice(members: Members): boolean {
+  const data = objectOf(members["data"])
+  if (data !== undefined)
+    return !("id" in data || "text" in data) && Object.keys(data).some((name) => noticeNames.has(name))
   const [only, ...others] = Object.keys(members)
   if (others.length > 0 || only === undefined) return false
-  if (only !== "errors") return noticeMembers.has(only)
+  if (only !== "errors") return noticeNames.has(only)
   const errors = objectsOf(members["errors"])
   return errors.length > 0 && errors.every((error) => "disconnect_type" in error)
 }
@@ -118,7 +124,7 @@ function isNotice(members: Members): boolean {
 /** The format of an object; a `notice` is no post, and nothing is wrong with it. */
 function formatOf(members: Members): Exclude<PostFormat, "auto"> | "notice" | undefined {
   const { data, statuses, meta, id, text, id_str: idText, full_text: fullText, user } = members
-  if (objectOf(data) !== undefined) return "envelope"
+  if (objectOf(data) !== undefined) return isNotice(members) ? "notice" : "envelope"
   // A page without posts has no `data`.
   if (Array.isArray(data) || (data === undefined && objectOf(meta)?.["result_count"] === 0)) return "page"
   if (Array.isArray(statuses) || idText !== undefined || fullText !== undefined) return "v1.1"

@@ -31,7 +31,10 @@ function start(startMs = Date.parse("2026-03-14T12:00:00Z")) {
     store: {
       usage: (...args) => store.usage(...args),
       async countUsage(used) {
-        if (isAway) throw new Error("away")
+        if (isAway) {
+          await new Promise((resolve) => setImmediate(resolve))
+          throw new Error("away")
+        }
         counted.push(used)
         return store.countUsage(used)
       },
@@ -113,9 +116,10 @@ test("while the store takes nothing, it is asked every two seconds, however many
     usage.count(app, ids(...Array.from({ length: 2_000 }, (_, index) => at * 2_000 + index)))
     await new Promise((resolve) => setImmediate(resolve))
   }
-  expect(failures.length).toBeLessThanOrEqual(1)
-  await clock.advance(2_000)
+  // The first failure, and one of the count that waited for it.
   expect(failures.length).toBeLessThanOrEqual(2)
+  await clock.advance(2_000)
+  expect(failures.length).toBeLessThanOrEqual(3)
   setAway(false)
   await clock.advance(2_000)
   await expect.poll(() => usage.waiting).toBe(0)

@@ -153,18 +153,20 @@ export class Usage implements UsageCounts {
 
   async #flushAll(): Promise<void> {
     const { store, events } = this.#deps
-    this.#hasFailed = false
     try {
       for (let part = this.#nextPart(); part.length > 0; part = this.#nextPart()) {
         await store.countUsage(part)
         for (const used of part) this.#remove(used)
       }
-      if (this.#dropped > 0) throw new Error(`${this.#dropped} posts were not counted: too many waited for the store`)
+      this.#hasFailed = false
     } catch (error) {
       this.#hasFailed = true
       events.failed({ where: "usage", error })
     }
+    if (this.#dropped === 0) return
+    const error = new Error(`${this.#dropped} posts were not counted: too many waited for the store`)
     this.#dropped = 0
+    events.failed({ where: "usage", error })
   }
 
   #nextPart(): readonly UsedPosts[] {

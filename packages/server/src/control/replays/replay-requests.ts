@@ -130,15 +130,16 @@ export function createReplayRequests(deps: {
     },
 
     async cancel(appId, id) {
-      const find = async (): Promise<Replay> => {
+      const find = async (): Promise<Replay | undefined> => {
         const replays = await store.replays({ ...(appId !== undefined && { appId }) })
-        const found = replays.find((one) => one.id === id)
-        if (found === undefined) throw notFound("replay", "job_id", id)
-        return found
+        return replays.find((one) => one.id === id)
       }
-      await find()
-      if (!(await store.endReplay(id, "cancelled", clock.nowMs()))) throw hasEnded(await find())
-      return find()
+      const running = await find()
+      if (running === undefined) throw notFound("replay", "job_id", id)
+      const endedAtMs = clock.nowMs()
+      if (!(await store.endReplay(id, "cancelled", endedAtMs))) throw hasEnded((await find()) ?? running)
+      // The store keeps those of the newest ids, and may have forgotten it already.
+      return (await find()) ?? { ...running, state: "cancelled", endedAtMs }
     },
     list: (appId) => store.replays({ ...(appId !== undefined && { appId }) }),
   }

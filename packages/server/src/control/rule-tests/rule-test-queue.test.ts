@@ -47,7 +47,7 @@ function testsWithThread() {
   }
   const tests = createRuleTestQueue({ storeAccess, clock, events: { failed }, ruleOptions: {}, start })
   const run = (app: string, value: string, signal: AbortSignal = left): Promise<RuleTest> =>
-    tests.run(app as AppId, { value, posts: [] }, signal)
+    tests.run(app as AppId, { body: { value, posts: [] }, lengthMax: 9 }, signal)
   const next = async (): Promise<(typeof running)[number]> => {
     await expect.poll(() => running.length).toBeGreaterThan(0)
     const [one] = running.splice(0, 1)
@@ -86,8 +86,9 @@ test("the backfills of an app have one turn together, and hold up no test and no
   expect(tried).toEqual(["cat", "past 2 1", "past 3 1", "dog", "bird", "past 2 2", "past 2 3"])
 })
 
-test("a rule that does not parse is refused without a thread", async () => {
+test("a rule that does not parse, or is longer than it may be, is refused without a thread", async () => {
   const { run, threads } = testsWithThread()
+  await expect(run("1", "cat OR dog")).rejects.toMatchObject({ status: 400 })
   await expect(run("1", "cat (")).rejects.toMatchObject({ status: 400, title: "UnprocessableEntity" })
   expect(threads).toEqual([])
 })

@@ -6,8 +6,8 @@
  *     test of app B ────────────────────┼─► in turn ─► the thread, one call at a time
  *     backfills of app B, part by part ─┘
  *
- * The test of an app has a turn, and all of its backfills have one together. An app has one test running or waiting, and another
- * is refused. So a call waits for at most two calls of each other app.
+ * The test of an app has a turn, and all of its backfills have one together: between two calls of either, each other app has at
+ * most two. An app has one test running or waiting, and another is refused.
  */
 import type { TestRuleBody } from "@sluice/api"
 import { parseRule, type RuleOptions } from "@sluice/rules"
@@ -24,13 +24,20 @@ import { ruleTestRequest } from "./rule-test-request.ts"
 import { startRuleTestThread, type RuleTestSettings, type RuleTestThread } from "./rule-test-thread.ts"
 import type { RuleTest, RuleTestRequest } from "./test-rule.ts"
 
+/** A test as an app asks for it. */
+export interface RequestedTest {
+  readonly body: TestRuleBody
+  /** Most characters of the rule: what the app may add to its stream, or send to a search. */
+  readonly lengthMax: number
+}
+
 /** Tests of the rules of all apps. */
 export interface RuleTestQueue extends AsyncDisposable {
   /**
    * Tests a rule for an app. Throws 400 with what is wrong with the rule or its posts, 429 while another test of the app is in
    * progress, and 503 when similarities are not available or the test took too much memory.
    */
-  run(appId: AppId, body: TestRuleBody, signal: AbortSignal): Promise<RuleTest>
+  run(appId: AppId, test: RequestedTest, signal: AbortSignal): Promise<RuleTest>
   /** Looks at a part of the stored posts for a backfill. Throws `EmbeddingsUnavailable`, or the error of the thread. */
   findInPast(part: BackfillPart, signal: AbortSignal): Promise<FoundInPast>
 }
@@ -128,9 +135,9 @@ export function createRuleTestQueue({
   }
 
   return {
-    async run(appId, body, signal) {
+    async run(appId, { body, lengthMax }, signal) {
       const request = ruleTestRequest(body)
-      const parsed = parseRule(request.value, { ...ruleOptions, mode: request.mode })
+      const parsed = parseRule(request.value, { ...ruleOptions, mode: request.mode, lengthMax })
       if (!parsed.ok) {
         throw invalidRule(
           request.value,

@@ -84,7 +84,16 @@ function isInfo(type: unknown): boolean {
  */
 export function placeOf(frame: Members): Place {
   const timeUs = timeUsOf(frame)
+  if (frame.kind === positionKind && timeUs !== undefined) return { position: timeUs.toString() }
   return timeUs === undefined ? {} : { position: timeUs.toString(), atMs: Math.floor(timeUs / 1_000) }
+}
+
+/** The kind of a frame that the driver makes, and that has nothing but a position. */
+const positionKind = "position"
+
+/** A frame without an event, with the position of a time in microseconds. */
+export function positionFrame(timeUs: number): Uint8Array {
+  return Buffer.from(JSON.stringify({ kind: positionKind, time_us: timeUs }))
 }
 
 function timeUsOf(frame: Members): number | undefined {

@@ -119,6 +119,8 @@ export class ReplayJob {
       signal.removeEventListener("abort", stop)
     }
     if (this.#failure !== undefined) throw this.#failure.error
+    // The event of the end goes to the same endpoint.
+    await this.#pauseOver(signal)
     // Matches of the end that retention has deleted never came, and those that were given up never will.
     if (!signal.aborted) this.#cursor.failUpTo(this.#replay.endSeq)
     await store.saveReplay({ ...this.#cursor.progress, lease: this.#deps.lease })
@@ -202,6 +204,12 @@ export class ReplayJob {
       await clock.sleep(delayMs, signal)
     }
     return undefined
+  }
+
+  async #pauseOver(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#deps
+    const leftMs = (): number => Math.ceil(this.#pausedUntilMs - clock.monotonicMs())
+    for (let ms = leftMs(); ms > 0 && !signal.aborted; ms = leftMs()) await clock.sleep(ms, signal)
   }
 
   /** Waits until the webhook is valid, the endpoint's pause is over and the rate allows a send. False when stopped first. */

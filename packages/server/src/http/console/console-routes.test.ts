@@ -71,6 +71,8 @@ test("an asset may be cached forever, and is compressed for clients that accept 
   expect(plain.headers["content-encoding"]).toBeUndefined()
   const gzip = await fetched("/console/assets/index-abc.js", { "accept-encoding": "br, gzip;q=0.8" })
   expect(gzip.headers["content-encoding"]).toBe("gzip")
+  const refused = await fetched("/console/assets/index-abc.js", { "accept-encoding": "br;q=0, gzip; Q=0.0" })
+  expect(refused.headers["content-encoding"]).toBeUndefined()
   expect(gunzipSync(gzip.bytes)).toEqual(plain.bytes)
   expect((await fetched("/console/theme.js")).headers["cache-control"]).toContain("no-store")
 })

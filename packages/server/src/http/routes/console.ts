@@ -34,14 +34,18 @@ export function consoleRoutes(
 }
 
 function sendFile(file: ConsoleFile, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const accepted = new Set(
-    (request.headers["accept-encoding"] ?? "").split(",").map((coding) => coding.split(";", 1)[0]?.trim()),
-  )
+  const accepted = new Set((request.headers["accept-encoding"] ?? "").split(",").flatMap(acceptedCoding))
   const coding = (["br", "gzip"] as const).find((one) => accepted.has(one) && file.compressed[one] !== undefined)
   void reply.header("vary", "Accept-Encoding").type(file.type)
   if (file.isImmutable) void reply.header("cache-control", "public, max-age=31536000, immutable")
   if (coding !== undefined) void reply.header("content-encoding", coding)
   return reply.send(coding === undefined ? file.bytes : file.compressed[coding])
+}
+
+/** The name of a coding, unless its weight refuses it. Source: RFC 9110, 12.5.3. */
+function acceptedCoding(item: string): readonly string[] {
+  const [name = "", ...parameters] = item.split(";").map((part) => part.trim().toLowerCase())
+  return parameters.some((one) => /^q=0(?:\.0{0,3})?$/.test(one)) ? [] : [name]
 }
 
 /**

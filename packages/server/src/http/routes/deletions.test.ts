@@ -116,4 +116,7 @@ test("a request with an id twice, and with a post that is gone, deletes each onc
   expect(body).toEqual({ data: { posts_deleted: 2, users_deleted: 0 } })
   const again = await at.send("POST", paths.deletions, { post_ids: ["21"] }, operator)
   expect(again.body).toEqual({ data: { posts_deleted: 0, users_deleted: 0 } })
+  await at.ingest(envelope(23, "three"))
+  const spelled = await at.send("POST", paths.deletions, { post_ids: ["23", "023"] }, operator)
+  expect(spelled.body).toEqual({ data: { posts_deleted: 1, users_deleted: 0 } })
 })

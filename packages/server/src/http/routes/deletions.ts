@@ -31,8 +31,8 @@ export function deletionRoutes(server: HttpServer, { deletions }: Pick<HttpDeps,
     async ({ body: { post_ids: postIds = [], user_ids: userIds = [] } }) => {
       if (postIds.length + userIds.length === 0) throw invalidRequest("Give `post_ids`, `user_ids` or both.")
       const requests: readonly DeletionRequest[] = [
-        ...[...new Set(postIds)].map((id) => ({ kind: "post", id: asId<PostId>(id) }) as const),
-        ...[...new Set(userIds)].map((id) => ({ kind: "user", id: asId<UserId>(id) }) as const),
+        ...[...new Set(postIds.map(asId<PostId>))].map((id) => ({ kind: "post", id }) as const),
+        ...[...new Set(userIds.map(asId<UserId>))].map((id) => ({ kind: "user", id }) as const),
       ]
       return presentDeletions(requests, await deletions.delete(requests))
     },

@@ -328,6 +328,23 @@ describe("bad requests", () => {
     expect(found).toEqual(messages.map((message) => expect.stringContaining(message) as string))
   })
 
+  test("the answer to HEAD counts no posts as used", async () => {
+    const used = async (): Promise<unknown> => (await server.call(paths.usage)).body.data.project_usage
+    const before = await used()
+    expect((await server.call(one("1"), { method: "HEAD" })).status).toBe(200)
+    expect(await used()).toEqual(before)
+  })
+
+  test("a method that a path with a name does not have is refused by the methods that it has", async () => {
+    for (const [method, path, allow] of [
+      ["GET", "/sluice/v1/sources/feed/pause", "POST"],
+      ["POST", "/2/users/by/username/wren", "GET, HEAD"],
+    ] as const) {
+      const { status, headers } = await server.call(path, { method })
+      expect([status, headers.get("allow")], path).toEqual([405, allow])
+    }
+  })
+
   test.each(["PUT", "PATCH"])("%s is no method of a look-up", async (method) => {
     const refusals = await Promise.all([paths.postsById, one("1")].map((path) => server.call(path, { method })))
     expect(refusals.map(({ status, headers }) => [status, headers.get("allow")])).toEqual([

@@ -1,4 +1,4 @@
-import { paths, snowflakeEpochMs } from "@sluice/api"
+import { pathOf, paths, snowflakeEpochMs } from "@sluice/api"
 import { afterAll, beforeAll, expect, test } from "vitest"
 import { startTestServer, type TestApp, type TestServer } from "../../../../../test/support/test-server.testing.ts"
 
@@ -59,6 +59,18 @@ test("a rule is tested as a stream rule or as a search", async () => {
     body: { title: "UnprocessableEntity", value: listed.value },
   })
   expect(refused.text).toContain("Reference to invalid operator 'list'")
+})
+
+test("a rule may be as long as the app may add one, or as a query of a search", async () => {
+  const value = Array.from({ length: 500 }, (_, at) => `w${at}`).join(" ")
+  expect(value.length).toBeGreaterThan(2_048)
+  const ask = (body: object) => server.send("POST", paths.ruleTest, { value, posts: [], ...body })
+  expect((await ask({})).status).toBe(400)
+  expect((await ask({ mode: "search" })).status).toBe(200)
+  const operator = await server.running.apps.createToken("operator")
+  const limits = pathOf(paths.appLimits, { id: server.app.application_id })
+  expect((await server.send("PUT", limits, { rule_characters: 4_000 }, operator)).status).toBe(200)
+  await expect.poll(async () => (await ask({})).status).toBe(200)
 })
 
 test.each([["fast"], [1], [""]])("another mode is refused: %j", async (mode) => {

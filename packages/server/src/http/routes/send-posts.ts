@@ -10,7 +10,8 @@ export function sendPosts(
   { ids }: Pick<RenderedPosts, "ids">,
   body: string,
 ): never {
-  usage.count(appOf(request).id, ids)
+  // The answer to HEAD has no posts.
+  if (request.method !== "HEAD") usage.count(appOf(request).id, ids)
   return sendJson(reply, body)
 }
 

@@ -170,7 +170,7 @@ async function endWithCredentials(
   // A page of the console, or an operator, acts for the app.
   if (request.session === null && request.headers[appHeader] === undefined) return
   const isAllowed = credentialsWatch(request, known)
-  while (!over.aborted && (await isAllowed())) await known.clock.sleep(credentialsMs, over)
+  while (!over.aborted && (await isAllowed())) await known.clock.pause(credentialsMs, over)
   if (!over.aborted) connection.end("credentials")
 }
 

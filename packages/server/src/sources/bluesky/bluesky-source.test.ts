@@ -273,7 +273,9 @@ test("the position of a stream of some authors moves on while none of them write
     expect(atMs).toBeLessThan(clock.nowMs() - 29_000)
   }
   // The host may be replaying what it has: silence says nothing.
-  await using replaying = driven(createBlueskyReader(settings, deps), { position: String(beganMs * 1_000) })
+  await using replaying = driven(createBlueskyReader(settings, deps), {
+    position: String((beganMs - 86_400_000) * 1_000),
+  })
   await expect.poll(() => jetstream.open).toBe(2)
   await sleep(300)
   expect(replaying.lines).toEqual([])

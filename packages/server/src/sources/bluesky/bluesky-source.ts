@@ -9,7 +9,7 @@
  * by some seconds, and an event may come late, so each connection begins five seconds before it: events that come again are
  * known by their names. Source: bluesky-social/jetstream, docs/README.md.
  */
-import { noticeOf, placeOf, type Notice } from "../../conversion/bluesky/frame.ts"
+import { noticeOf, placeOf, positionFrame, type Notice } from "../../conversion/bluesky/frame.ts"
 import { rewindUs } from "../../conversion/bluesky/overlap.ts"
 import type { ConverterSettings } from "../../conversion/converters.ts"
 import { isDid } from "../../conversion/foreign-ids.ts"
@@ -138,6 +138,9 @@ const positionMs = 30_000
 /** How far such a position is before the moment: hosts give events some seconds late. Ours. */
 const lateMs = 30_000
 
+/** A host replays the time since a position of so late within seconds. Ours. */
+const recentMs = 10 * 60_000
+
 /** How long hosts keep events, less an hour. Source: bluesky-social/jetstream, docs/README.md: 36 h. */
 const keptUs = 35 * 3_600_000_000
 
@@ -226,10 +229,13 @@ class Reading {
   #isClampOpen: boolean
   /** The host says that it begins later. */
   #isOutdated = false
-  /** The host has nothing left to replay: it began with what comes, or has come to that. */
+  /** The host has nothing left to replay, or little: it began with what comes, or has come to that. */
   #isLive: boolean
-  /** When the last frame was taken, Unix ms. */
+  /** When the last frame was taken, or the time of a later position, Unix ms. */
   #takenAtMs: number
+  /** The sink takes one record at a time. */
+  #isTaking = false
+  #positionTaken: Promise<void> | undefined
 
   constructor(
     settings: BlueskySourceSettings,
@@ -244,8 +250,8 @@ class Reading {
     this.#dictionary = dictionary
     this.#profiles = profiles
     this.#isClampOpen = cursorUs !== undefined
-    this.#isLive = cursorUs === undefined
     this.#takenAtMs = deps.clock.nowMs()
+    this.#isLive = cursorUs === undefined || this.#takenAtMs - cursorUs / 1_000 < recentMs
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -268,7 +274,10 @@ class Reading {
     const keeping = isFiltered ? this.#keepPosition(socket, AbortSignal.any([signal, ended.signal])) : undefined
     try {
       for await (const message of socket) {
+        this.#isTaking = true
+        await this.#positionTaken
         await this.#take(this.#textOf(message), socket.host)
+        this.#isTaking = false
         this.#takenAtMs = clock.nowMs()
       }
     } finally {
@@ -285,9 +294,10 @@ class Reading {
       await clock.sleep(positionMs, signal)
       const untilMs = socket.takenUntilMs - lateMs
       // No position may be behind that of a frame.
-      if (signal.aborted || !this.#isLive || untilMs <= this.#takenAtMs) continue
-      await this.#sink.take(Buffer.from(JSON.stringify({ kind: "position", time_us: untilMs * 1_000 })))
+      if (signal.aborted || !this.#isLive || this.#isTaking || untilMs <= this.#takenAtMs) continue
       this.#takenAtMs = untilMs
+      this.#positionTaken = this.#sink.take(positionFrame(untilMs * 1_000))
+      await this.#positionTaken
     }
   }
 
@@ -302,9 +312,10 @@ class Reading {
       const notice = noticeOf(bytes.toString("utf8"))
       if (notice !== undefined) return this.#heed(notice, host)
     }
-    const timeUs = this.#isClampOpen || !this.#isLive ? timeUsIn(bytes) : undefined
+    const isToBeLive = !this.#isLive && this.#settings.dids.length > 0
+    const timeUs = this.#isClampOpen || isToBeLive ? timeUsIn(bytes) : undefined
     if (this.#isClampOpen) await this.#noteClamp(timeUs)
-    if (timeUs !== undefined) this.#isLive = this.#deps.clock.nowMs() - timeUs / 1_000 < lateMs
+    if (isToBeLive && timeUs !== undefined) this.#isLive = this.#deps.clock.nowMs() - timeUs / 1_000 < lateMs
     this.#profiles?.note(bytes)
     for (const profile of this.#profiles?.take() ?? []) await this.#sink.take(profile)
     await this.#sink.take(bytes)

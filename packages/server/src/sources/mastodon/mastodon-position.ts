@@ -40,7 +40,7 @@ export function writePosition({ atMs, fromMs, newest }: MastodonPosition): strin
 
 /** The position of a time, Unix ms. */
 export function mastodonPositionAt(atMs: number): string {
-  return JSON.stringify({ from: atMs })
+  return JSON.stringify({ from: Math.max(0, atMs) })
 }
 
 function parsed(text: string): Members {

@@ -95,6 +95,8 @@ class HttpReading {
   #isConnected = false
   /** When the last of a body came that was taken, Unix ms. */
   #takenAtMs = 0
+  /** When the response began, Unix ms. */
+  #begunAtMs = 0
 
   constructor(settings: HttpSettings, deps: FeedDeps, reading: Reading) {
     this.#settings = settings
@@ -132,31 +134,37 @@ class HttpReading {
     const { format } = this.#settings
     const isEvents = format === "events" || (format === "auto" && /^text\/event-stream\b/i.test(type))
     const isEndless = this.#settings.pollMs === 0
-    if (isEndless) await this.#markMissed(position !== undefined && (isEvents || this.#asksBehind(headers)))
+    if (isEndless) await this.#markMissed(position, headers)
+    let hasEnded = false
     try {
       const retryMs = isEvents
         ? await this.#readEvents(response.body, position, host)
         : await this.#readLines(response.body, host)
+      hasEnded = true
       return endOf(host, retryMs)
     } catch (error) {
       signal.throwIfAborted()
       if (!(error instanceof Endless)) throw error
       throw new AdvisedError(`${host}: ${error.message}`, "Check that items end with line breaks, each a JSON text.")
     } finally {
-      if (isEndless) this.#reading.missed.begin(this.#takenAtMs)
+      if (isEndless) this.#noteMissed(hasEnded)
     }
   }
 
-  async #markMissed(isReplayed: boolean): Promise<void> {
+  /** Marks the time since the response before, unless the request has said what came last. */
+  async #markMissed(position: string | undefined, headers: Readonly<Record<string, string>>): Promise<void> {
     const { missed, sink } = this.#reading
-    await missed.end(sink, isReplayed)
-    this.#takenAtMs = this.#deps.clock.nowMs()
+    const { url, body } = this.#settings
+    const isAsked = position !== undefined && hasCursor(url, body, ...Object.values(headers))
+    await missed.end(sink, isAsked || lastEventIdOf(this.#settings, position) !== undefined)
+    this.#begunAtMs = this.#takenAtMs = this.#deps.clock.nowMs()
   }
 
-  /** Whether requests have a place for the position. */
-  #asksBehind(headers: Readonly<Record<string, string>>): boolean {
-    const { url, body } = this.#settings
-    return hasCursor(url, body, ...Object.values(headers))
+  #noteMissed(hasEnded: boolean): void {
+    const { missed, signal } = this.#reading
+    // A response that soon ends as it should is none of a stream.
+    if (signal.aborted || (hasEnded && this.#takenAtMs - this.#begunAtMs < streamMsMin)) missed.forget()
+    else missed.begin(this.#takenAtMs)
   }
 
   async #open(
@@ -243,6 +251,14 @@ class HttpReading {
   }
 }
 
+/** A response that ends sooner is one of many. Ours. */
+const streamMsMin = 60_000
+
+/** The id of the last event as a request names it, where a header can hold it. */
+function lastEventIdOf({ format }: HttpSettings, position: string | undefined): string | undefined {
+  return format === "lines" || position === undefined || !/^[\x20-\x7e]*$/.test(position) ? undefined : position
+}
+
 /** Longest wait that an event stream may ask for. Ours. */
 const retryMsMax = 300_000
 
@@ -251,10 +267,9 @@ function endOf(host: string, waitMs: number): AdvisedError {
   return new AdvisedError(`${host} has ended the response.`, advice, { waitMs })
 }
 
-function ownHeaders(
-  { format, body, pollMs }: HttpSettings,
-  position: string | undefined,
-): Readonly<Record<string, string>> {
+function ownHeaders(settings: HttpSettings, position: string | undefined): Readonly<Record<string, string>> {
+  const { format, body, pollMs } = settings
+  const eventId = lastEventIdOf(settings, position)
   const accept = {
     auto: "application/x-ndjson, text/event-stream, application/json;q=0.5",
     lines: "application/x-ndjson, application/json;q=0.5",
@@ -265,8 +280,6 @@ function ownHeaders(
     // Servers that compress what is live may hold it back.
     "accept-encoding": pollMs > 0 ? "gzip" : "identity",
     ...(body !== undefined && { "content-type": "application/json" }),
-    ...(format !== "lines" &&
-      position !== undefined &&
-      /^[\x20-\x7e]*$/.test(position) && { "last-event-id": position }),
+    ...(eventId !== undefined && { "last-event-id": eventId }),
   }
 }

@@ -56,7 +56,8 @@ export function createWebSocketReader(settings: WebSocketSettings, deps: FeedDep
         try {
           for await (const { bytes } of socket) await flow.take(itemOf(bytes, bytesMax))
         } finally {
-          missed.begin(socket.takenUntilMs)
+          if (signal.aborted) missed.forget()
+          else missed.begin(socket.takenUntilMs)
         }
       }),
     [Symbol.asyncDispose]: () => mapper[Symbol.asyncDispose](),

@@ -181,7 +181,7 @@ export class ClusterLeases implements Leases, AsyncDisposable {
     if (held.links !== undefined || hasNewTasks || surplus > 0) this.#listeners.announce()
   }
 
-  /** A link that was deleted is not stopped any more, and none of its surplus. */
+  /** Takes over the links that this process holds, and forgets that others were to be stopped: they were deleted. */
   #hold(links: Map<LinkId, number>): void {
     this.#links = links
     for (const ids of [this.#leaving, this.#stopped]) for (const id of ids) if (!links.has(id)) ids.delete(id)

@@ -1,0 +1,14 @@
+/**
+ * Names of the notices in X's streams, as the member that holds one: `{"delete":{…}}` in v1.1, `{"data":{"delete":{…}}}` in v2.
+ *
+ * Source: docs.x.com, "Post compliance stream", "User compliance stream"; X's archived "Streaming message types".
+ */
+
+/** Notices that tell of a deletion. */
+export const deletionNotices: readonly string[] = ["delete", "user_delete"]
+
+/** All others. */
+export const otherNotices: readonly string[] = [
+  ..."drop undrop withheld tweet_edit user_undelete user_protect user_unprotect user_suspend user_unsuspend".split(" "),
+  ..."user_withheld scrub_geo user_profile_modification status_withheld limit disconnect warning".split(" "),
+]
