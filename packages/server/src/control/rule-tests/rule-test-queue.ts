@@ -25,7 +25,7 @@ import { startRuleTestThread, type RuleTestSettings, type RuleTestThread } from 
 import type { RuleTest, RuleTestRequest } from "./test-rule.ts"
 
 /** A test as an app asks for it. */
-export interface RequestedTest {
+interface RequestedTest {
   readonly body: TestRuleBody
   /** Most characters of the rule: what the app may add to its stream, or send to a search. */
   readonly lengthMax: number

@@ -82,7 +82,11 @@ test("an expression that does not end is a dead letter, by whatever it loops, an
   const loops: readonly (readonly [loop: string, fault: RegExp])[] = [
     ["($f := function($n){ $f($n + 1) }; $f(1))", /^Mapping Too Slow: The mapping took more than 20 ms\.$/],
     ["($f := function($n){ 1 + $f($n + 1) }; $f(1))", /^Mapping Failed: line 1, column \d+: Stack overflow/],
-    ["$map([1..9000], function($v){ [1..9000] })", /^Mapping Too Slow: The mapping took more than 20 ms\.$/],
+    // On a slow machine the thread does not come back to look at its time.
+    [
+      "$map([1..9000], function($v){ [1..9000] })",
+      /^Mapping Too Slow: The mapping (took more than 20 ms|did not end, or took too much memory)\.$/,
+    ],
     // The library does not return from this one.
     [
       `$match("${"a".repeat(60)}!", /^(a+)+$/)`,
