@@ -7,6 +7,14 @@
 /** Notices that tell of a deletion. */
 export const deletionNotices: readonly string[] = ["delete", "user_delete"]
 
+/** Whether the object of a line tells of a deletion: Sluice obeys such a line. A post has an id and a text. */
+export function tellsOfDeletion(line: Readonly<Record<string, unknown>>): boolean {
+  const { data } = line
+  const members: object = typeof data === "object" && data !== null ? data : {}
+  if ("id" in members || "text" in members) return false
+  return "delete" in line || deletionNotices.some((name) => name in members)
+}
+
 /** All others. */
 export const otherNotices: readonly string[] = [
   ..."drop undrop withheld tweet_edit user_undelete user_protect user_unprotect user_suspend user_unsuspend".split(" "),

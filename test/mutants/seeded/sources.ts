@@ -37,7 +37,7 @@ export const sourcesOfPosts: readonly Mutant[] = [
   ),
   mutant(
     "a stream that replays nothing leaves no gap",
-    `${sources}/positioned/missed-time.ts#MissedTime.end`,
+    `${sources}/positioned/missed-time.ts#MissedTime.connected`,
     "fromMs === undefined || isReplayed",
     "fromMs !== undefined || isReplayed",
     `${sources}/positioned/websocket-source.test.ts`,

@@ -9,7 +9,7 @@
  *
  * Other notices of these streams are rejected by their names: they ask for what this server does not do.
  */
-import { otherNotices } from "@sluice/api"
+import { otherNotices, tellsOfDeletion } from "@sluice/api"
 import type { DeletionRequest } from "../model/deletion.ts"
 import { asId, isId, type PostId, type UserId } from "../model/ids.ts"
 
@@ -22,10 +22,12 @@ export type ReadDeletion =
 export function readDeletion(line: string): ReadDeletion | undefined {
   const parsed = objectOrNone(parseJson(line))
   const data = objectOrNone(parsed["data"])
+  if (tellsOfDeletion(parsed)) {
+    if ("delete" in parsed) return postDeletion("delete.status", objectOrNone(parsed["delete"])["status"])
+    if ("delete" in data) return postDeletion("data.delete.tweet", objectOrNone(data["delete"])["tweet"])
+    return userDeletion("data.user_delete.user", objectOrNone(data["user_delete"])["user"])
+  }
   if ("id" in data || "text" in data) return undefined
-  if ("delete" in parsed) return postDeletion("delete.status", objectOrNone(parsed["delete"])["status"])
-  if ("delete" in data) return postDeletion("data.delete.tweet", objectOrNone(data["delete"])["tweet"])
-  if ("user_delete" in data) return userDeletion("data.user_delete.user", objectOrNone(data["user_delete"])["user"])
   const [name] = Object.keys(parsed).length === 1 ? Object.keys("data" in parsed ? data : parsed) : []
   if (name === undefined || !otherNotices.includes(name)) return undefined
   return rejected(`The line is a notice of the kind "${name}". Only deletions are obeyed.`)

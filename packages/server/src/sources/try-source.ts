@@ -66,6 +66,7 @@ export async function trySource(
   let records = 0
   let isConnected = false
   const sink = {
+    driver: 0,
     connected(to: string) {
       isConnected = true
       listener.connected(to)

@@ -112,6 +112,8 @@ test("an array holds the formats that a line may hold, and an empty page holds n
     '{"data":{"user_delete":{"user":{"id":"1"}}}}',
     '{"data":{"delete":{"tweet":{"id":"1","text":"a"}}}}',
     '{"data":{"drop":{"tweet":{"id":"1"}}}}',
+    '{"delete":{"status":{"id_str":"5"}},"data":{}}',
+    '{"data":[{"delete":{"tweet":{"id":"5"}}}]}',
   ]) {
     expect(postsOf(empty)).toEqual([{ kind: "none" }])
   }

@@ -9,7 +9,7 @@
  * Nearly every line of a large file is an envelope, recognised by its start. Such a line is not parsed: the server
  * validates it.
  */
-import { deletionNotices, otherNotices } from "@sluice/api"
+import { deletionNotices, otherNotices, tellsOfDeletion } from "@sluice/api"
 import { bodyBytesMax as postBytesMax } from "@sluice/api/limits"
 import { messageOf } from "../process/failure.ts"
 import { envelopeOfPost } from "./flat-post.ts"
@@ -124,7 +124,7 @@ function isNotice(members: Members): boolean {
 /** The format of an object; a `notice` is no post, and nothing is wrong with it. */
 function formatOf(members: Members): Exclude<PostFormat, "auto"> | "notice" | undefined {
   const { data, statuses, meta, id, text, id_str: idText, full_text: fullText, user } = members
-  if (objectOf(data) !== undefined) return isNotice(members) ? "notice" : "envelope"
+  if (objectOf(data) !== undefined) return isNotice(members) || tellsOfDeletion(members) ? "notice" : "envelope"
   // A page without posts has no `data`.
   if (Array.isArray(data) || (data === undefined && objectOf(meta)?.["result_count"] === 0)) return "page"
   if (Array.isArray(statuses) || idText !== undefined || fullText !== undefined) return "v1.1"
@@ -175,6 +175,7 @@ function v1Line(post: Members | undefined): LinePost {
 }
 
 function envelopeLine(envelope: Members): LinePost {
+  if (tellsOfDeletion(envelope)) return { kind: "none" }
   return sent(Buffer.from(JSON.stringify(envelope)))
 }
 

@@ -5,6 +5,7 @@
  * A file is read twice, first for what its posts say about places and links, since a repost may stand before the post
  * that names its place. A pipe can be read only once: there a post is matched with what came before it.
  */
+import { searchQueryCharactersMax } from "@sluice/api/limits"
 import {
   checkRule,
   EarlierPosts,
@@ -119,7 +120,7 @@ export async function testOnFile(
   listener: RuleTestListener,
   stdin?: Readable,
 ): Promise<RuleTestSummary> {
-  const parsed = parseRule(value, { mode })
+  const parsed = parseRule(value, mode === "search" ? { mode, lengthMax: searchQueryCharactersMax } : { mode })
   if (!parsed.ok) throw new RuleRefused(parsed.problems)
   const earlier = new EarlierPosts()
   const opened = await openPostFile(file, stdin && { stdin })

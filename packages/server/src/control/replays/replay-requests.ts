@@ -137,7 +137,10 @@ export function createReplayRequests(deps: {
       const running = await find()
       if (running === undefined) throw notFound("replay", "job_id", id)
       const endedAtMs = clock.nowMs()
-      if (!(await store.endReplay(id, "cancelled", endedAtMs))) throw hasEnded((await find()) ?? running)
+      if (!(await store.endReplay(id, "cancelled", endedAtMs))) {
+        const ended = await find()
+        throw ended === undefined ? notFound("replay", "job_id", id) : hasEnded(ended)
+      }
       // The store keeps those of the newest ids, and may have forgotten it already.
       return (await find()) ?? { ...running, state: "cancelled", endedAtMs }
     },

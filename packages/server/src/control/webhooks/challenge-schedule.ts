@@ -31,9 +31,6 @@ import { challenge, type ChallengeResult } from "./crc-check.ts"
 /** Time between two passes of the schedule. Source for these three: docs.x.com, "Webhooks: introduction". */
 const scheduleMs = 30 * 60_000
 
-/** Failures of scheduled challenges that are no further apart follow one another. Ours: a pass may take long, or fail. */
-const inARowMs = 4 * scheduleMs
-
 /** A webhook is challenged again when its last success is older. */
 const successMsMax = 24 * 3_600_000
 
@@ -67,8 +64,8 @@ export interface ChallengeScheduleDeps {
 export class ChallengeSchedule {
   readonly #deps: ChallengeScheduleDeps
   readonly #limits: ChallengeLimits
-  /** The first and the last of the scheduled challenges of a webhook that have failed in a row, by the monotonic clock. */
-  readonly #failing = new Map<WebhookId, { readonly sinceMs: number; readonly lastMs: number }>()
+  /** When the first of the latest scheduled challenges of a webhook failed that had no success since, by the monotonic clock. */
+  readonly #failingSinceMs = new Map<WebhookId, number>()
 
   constructor(deps: ChallengeScheduleDeps) {
     this.#deps = deps
@@ -125,21 +122,24 @@ export class ChallengeSchedule {
   #noteFailing(id: WebhookId, { kind }: ChallengeResult, isScheduled: boolean): number {
     const nowMs = this.#deps.clock.monotonicMs()
     if (kind === "unreachable") {
-      const known = this.#failing.get(id)
-      // Another process may have challenged it for a while, with any result.
-      const sinceMs = known !== undefined && nowMs - known.lastMs <= inARowMs ? known.sinceMs : nowMs
-      if (isScheduled) this.#failing.set(id, { sinceMs, lastMs: nowMs })
+      const sinceMs = this.#failingSinceMs.get(id) ?? nowMs
+      if (isScheduled) this.#failingSinceMs.set(id, sinceMs)
       return nowMs - sinceMs
     }
-    this.#failing.delete(id)
+    this.#failingSinceMs.delete(id)
     return 0
   }
 
   /** Challenges webhooks on schedule until aborted. */
   async run(signal: AbortSignal): Promise<void> {
+    let othersTurns = 0
     while (!signal.aborted) {
       try {
-        if (this.#deps.leases.has("challenges")) await this.#checkDue(signal)
+        const isOurs = this.#deps.leases.has("challenges")
+        othersTurns = isOurs ? 0 : othersTurns + 1
+        // A renewal may be late. After two turns another process challenges them, and knows what has failed.
+        if (othersTurns === 2) this.#failingSinceMs.clear()
+        if (isOurs) await this.#checkDue(signal)
       } catch (error) {
         this.#reportFailure(error)
       }
@@ -152,7 +152,7 @@ export class ChallengeSchedule {
     const nowMs = this.#deps.clock.nowMs()
     const webhooks = await this.#deps.store.allWebhooks()
     const validIds = new Set(webhooks.filter(({ valid }) => valid).map(({ id }) => id))
-    for (const id of this.#failing.keys()) if (!validIds.has(id)) this.#failing.delete(id)
+    for (const id of this.#failingSinceMs.keys()) if (!validIds.has(id)) this.#failingSinceMs.delete(id)
     const due = webhooks.filter(({ valid, checkedAtMs }) => valid && isDue(checkedAtMs, nowMs))
     const hosts = Array.from(Map.groupBy(due, ({ url }) => hostOf(url)).values(), (left) => ({
       left,

@@ -126,6 +126,19 @@ test("a 429 with Retry-After pauses the whole replay, and not only its match", a
   expect(await harness.replay("9")).toMatchObject({ state: "complete", delivered: 20 })
 })
 
+test("the end of a replay is sent when the pause that the endpoint asked for is over", async () => {
+  await harness.linkWithPosts(1)
+  harness.outbound.respondToAll(() => ({ status: 429, retryAfter: "20" }))
+  harness.start()
+  await harness.create("9", 0, 1)
+  await harness.until(() => harness.sentSeqs().length === 5)
+  await harness.clock.advance(19_000)
+  expect(harness.completions()).toEqual([])
+  harness.outbound.respondToAll(() => 200)
+  await harness.until(() => harness.completions().length === 1)
+  expect(await harness.replay("9")).toMatchObject({ state: "incomplete", failed: 1 })
+})
+
 test("a replay ends early when the endpoint accepts nothing, and reports its end as soon as it can", async () => {
   await harness.linkWithPosts(1_000)
   harness.outbound.respondToAll(() => ({ failure: "connect" }))

@@ -45,7 +45,7 @@ export class HeldEvents {
     while (this.#isFull) await this.#room.promise
   }
 
-  /** True when all posts of the stream from this id on are held. */
+  /** True when a new post of the stream is held that has this id or an older one. */
   hasFrom(stream: string, id: string): boolean {
     const first = this.#first.get(stream)
     return first !== undefined && compareStatusIds(id, first) >= 0

@@ -59,6 +59,7 @@ function read(
   const notices = new Map<string, SourceNotice>()
   const stopped = new AbortController()
   const sink = {
+    driver: 1,
     connected: (to: string) => void connected.push(to),
     async take(record: Uint8Array) {
       await take?.()

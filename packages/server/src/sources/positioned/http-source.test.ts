@@ -179,6 +179,8 @@ test("the time between responses without an end is a gap where nothing asks for 
   for (const [members, gaps] of [
     [{ format: "lines", mapping: '$exists(id) ? { "uri": "feed:" & id, "text": words } : undefined' }, 2],
     [{ format: "events", mapping }, 0],
+    // Such a server knows nothing of the id that it is sent.
+    [{ mapping: '$exists(id) ? { "uri": "feed:" & id, "text": words, "cursor": id } : undefined' }, 2],
     [{ format: "lines", mapping: withoutCursor, pollSeconds: 1 }, 0],
   ] as const) {
     connections = 0

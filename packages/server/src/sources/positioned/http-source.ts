@@ -106,7 +106,8 @@ class HttpReading {
 
   async run(begin: string | undefined): Promise<void> {
     const { pollMs } = this.#settings
-    const { flow, signal } = this.#reading
+    const { flow, sink, signal, missed } = this.#reading
+    missed.reading(sink)
     let position = begin ?? this.#settings.start
     while (!signal.aborted) {
       const ended = await this.#readResponse(position)
@@ -134,7 +135,7 @@ class HttpReading {
     const { format } = this.#settings
     const isEvents = format === "events" || (format === "auto" && /^text\/event-stream\b/i.test(type))
     const isEndless = this.#settings.pollMs === 0
-    if (isEndless) await this.#markMissed(position, headers)
+    if (isEndless) await this.#markMissed(isEvents, position, headers)
     let hasEnded = false
     try {
       const retryMs = isEvents
@@ -152,19 +153,23 @@ class HttpReading {
   }
 
   /** Marks the time since the response before, unless the request has said what came last. */
-  async #markMissed(position: string | undefined, headers: Readonly<Record<string, string>>): Promise<void> {
+  async #markMissed(
+    isEvents: boolean,
+    position: string | undefined,
+    headers: Readonly<Record<string, string>>,
+  ): Promise<void> {
     const { missed, sink } = this.#reading
     const { url, body } = this.#settings
     const isAsked = position !== undefined && hasCursor(url, body, ...Object.values(headers))
-    await missed.end(sink, isAsked || lastEventIdOf(this.#settings, position) !== undefined)
+    const isResumed = isEvents && lastEventIdOf(this.#settings, position) !== undefined
+    await missed.connected(sink, isAsked || isResumed)
     this.#begunAtMs = this.#takenAtMs = this.#deps.clock.nowMs()
   }
 
   #noteMissed(hasEnded: boolean): void {
-    const { missed, signal } = this.#reading
     // A response that soon ends as it should is none of a stream.
-    if (signal.aborted || (hasEnded && this.#takenAtMs - this.#begunAtMs < streamMsMin)) missed.forget()
-    else missed.begin(this.#takenAtMs)
+    const isOfStream = !hasEnded || this.#deps.clock.nowMs() - this.#begunAtMs >= streamMsMin
+    this.#reading.missed.lost(isOfStream ? this.#takenAtMs : undefined)
   }
 
   async #open(

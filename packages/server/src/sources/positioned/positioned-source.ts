@@ -25,6 +25,8 @@ import { RecordFlow } from "./record-flow.ts"
 
 /** Receives what a reader reads. */
 export interface RecordSink {
+  /** The number under which the source is read: one more than that of the reading before, unless another process or an operator was between. */
+  readonly driver: number
   /** The reader is connected to this side, which it names without secrets. */
   connected(to: string): void
   /** Takes a record. Resolves when another one may be taken: until then the reader reads nothing. */
@@ -132,6 +134,7 @@ async function drive(
   await using session = new Session(begun, deps, AbortSignal.any([signal, flow.failed]))
   let isConnected = false
   const sink: RecordSink = {
+    driver: begun.driver,
     connected(to) {
       isConnected = true
       deps.monitor.connected(to)

@@ -41,6 +41,7 @@ export function driven(reader: RecordReader, { position, taken, durable }: Drivi
   const begun: (string | undefined)[] = []
   let reached = position
   const sink = {
+    driver: 0,
     connected: (to: string) => void state.connected.push(to),
     async take(record: Uint8Array) {
       const line = JSON.parse(Buffer.from(record).toString()) as TakenLine
@@ -55,6 +56,7 @@ export function driven(reader: RecordReader, { position, taken, durable }: Drivi
   const run = async (): Promise<void> => {
     while (!controller.signal.aborted) {
       begun.push(reached)
+      sink.driver += 1
       try {
         await reader.read(reached, sink, controller.signal)
         if (!controller.signal.aborted) state.failures.push("returned")

@@ -35,6 +35,7 @@ export function createWebSocketReader(settings: WebSocketSettings, deps: FeedDep
   return {
     read: (position, sink, signal) =>
       readItems(mapper, sink, signal, async (flow) => {
+        missed.reading(sink)
         const cursor = position ?? settings.start
         const headers = settings.headers()
         const isReplayed =
@@ -52,12 +53,11 @@ export function createWebSocketReader(settings: WebSocketSettings, deps: FeedDep
         )
         if (settings.firstMessage !== undefined) socket.send(textAt(settings.firstMessage, cursor))
         sink.connected(socket.host)
-        await missed.end(sink, isReplayed)
+        await missed.connected(sink, isReplayed)
         try {
           for await (const { bytes } of socket) await flow.take(itemOf(bytes, bytesMax))
         } finally {
-          if (signal.aborted) missed.forget()
-          else missed.begin(socket.takenUntilMs)
+          missed.lost(socket.takenUntilMs)
         }
       }),
     [Symbol.asyncDispose]: () => mapper[Symbol.asyncDispose](),

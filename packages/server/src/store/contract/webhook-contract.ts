@@ -1,12 +1,29 @@
 import { describe, expect, test } from "vitest"
-import type { AppId, WebhookId } from "../../model/ids.ts"
-import { app, other, webhook, allOlder, aWebhook, aLink, addLink } from "./fixtures.ts"
+import type { AppId, LinkId, WebhookId } from "../../model/ids.ts"
+import { app, other, webhook, allOlder, aReplay, aWebhook, aLink, addLink } from "./fixtures.ts"
+import { AppRevoked } from "../store-faults.ts"
 import { type MakeStore, useStore } from "./store-under-test.ts"
 
 /** Every store's behaviour for webhooks and their signing keys. */
 export function webhookContract(make: MakeStore): void {
   describe("webhooks", () => {
     const { store, reopen } = useStore(make)
+
+    test("a revoked app gets no webhook, no link and no replay, which no one would end", async () => {
+      const cap = { webhooksMax: 9 }
+      for (const id of ["1", "2"]) await store.createWebhook(aWebhook("100", id, `https://a.example/${id}`), cap)
+      await store.createLink(aLink("100", "11", "1"))
+      await store.revokeApp(app)
+      const refused = [
+        store.createWebhook(aWebhook("100", "3", "https://a.example/3"), cap),
+        store.createLink(aLink("100", "12", "2")),
+        store.createReplay(aReplay("21", { webhookId: "1" as WebhookId, linkId: "11" as LinkId })),
+      ]
+      for (const result of await Promise.allSettled(refused)) {
+        expect(result).toMatchObject({ status: "rejected", reason: expect.any(AppRevoked) as unknown })
+      }
+      expect(await store.replays({ state: "running" })).toEqual([])
+    })
 
     test("a webhook's URL is unique within its app, and their number is bounded", async () => {
       const two = { webhooksMax: 2 }

@@ -683,6 +683,7 @@ export class MemoryStore implements Store {
     webhook: StoredWebhook,
     { webhooksMax }: { webhooksMax: number },
   ): Promise<"created" | "duplicate" | "over-limit"> {
+    this.#refuseRevoked(webhook.appId)
     const others = await this.webhooks(webhook.appId)
     if (others.some(({ url }) => url === webhook.url)) return "duplicate"
     if (others.length >= webhooksMax) return "over-limit"
@@ -781,6 +782,7 @@ export class MemoryStore implements Store {
 
   async createLink(stored: StoredLink): Promise<"created" | "exists" | "no-webhook"> {
     const { id, appId, webhookId } = stored
+    this.#refuseRevoked(appId)
     if (this.#state.webhooks.get(webhookId)?.appId !== appId) return "no-webhook"
     if (this.#linkOf(appId, webhookId) !== undefined) return "exists"
     const position = this.#log(appId).head
@@ -1069,6 +1071,7 @@ export class MemoryStore implements Store {
 
   async createReplay(replay: Replay): Promise<"created" | "conflict" | "no-link"> {
     const { appId, webhookId, linkId } = replay
+    this.#refuseRevoked(appId)
     if (this.#linkOf(appId, webhookId)?.stored.id !== linkId) return "no-link"
     const running = await this.replays({ state: "running" })
     if (running.some((other) => other.webhookId === webhookId)) return "conflict"

@@ -10,6 +10,7 @@ import { readKeyset } from "../connection/keyset.ts"
 import { noteIds } from "../connection/last-id.ts"
 import { noteLeftovers } from "./spared-matches.ts"
 import { epochsOfLog } from "./log-epochs.ts"
+import { refuseRevoked } from "./revoked-apps.ts"
 
 /** Links read at once of all there are. Ours: a few milliseconds of the event loop. */
 const linksAtOnce = 2_000
@@ -68,6 +69,7 @@ export function createLinkWrites(database: ClusterDatabase): LinkWrites {
   return {
     createLink: (link) =>
       database.write(async (transaction) => {
+        await refuseRevoked(transaction, link.appId)
         const webhook = await transaction.run(
           "SELECT 1 FROM webhooks WHERE app_id = $1 AND id = $2 FOR KEY SHARE",
           link.appId,

@@ -12,6 +12,7 @@ import type { StoreReads } from "../../store.ts"
 import { columnsAs, type ClusterDatabase, type Queries, type WriteTransaction } from "../connection/database.ts"
 import { noteIds } from "../connection/last-id.ts"
 import { textArray } from "../connection/text-array.ts"
+import { refuseRevoked } from "./revoked-apps.ts"
 
 const selectReplays = `SELECT ${columnsAs("replays", replayColumns)} FROM replays`
 
@@ -60,6 +61,7 @@ export function createReplayWrites(database: ClusterDatabase): ReplayWrites {
   return {
     createReplay: (replay) =>
       database.write(async (transaction) => {
+        await refuseRevoked(transaction, replay.appId)
         // Locked, so that it is not deleted before its replay is there.
         const link = await transaction.run(
           "SELECT 1 FROM links WHERE id = $1 AND app_id = $2 AND webhook_id = $3 FOR KEY SHARE",

@@ -7,7 +7,6 @@
  */
 import type { RuleReads, RuleWrites } from "../../port/rule-store.ts"
 import type { AppId, RuleId } from "../../../model/ids.ts"
-import { AppRevoked } from "../../store-faults.ts"
 import type { RuleSelector, StoredRule } from "../../../model/rule.ts"
 import { addRules } from "../../ledger/rule-additions.ts"
 import { unbrokenChanges } from "../../ledger/rule-history.ts"
@@ -23,6 +22,7 @@ import { columnsOf } from "../../rows/record.ts"
 import { columnsAs, type ClusterDatabase, type Queries, type WriteTransaction } from "../connection/database.ts"
 import { idEnds, readKeyset } from "../connection/keyset.ts"
 import { noteIds } from "../connection/last-id.ts"
+import { refuseRevoked } from "./revoked-apps.ts"
 
 /** A row for each change, or a single one without `seq` when there is none. */
 type HistoryRow = { readonly lastSeq: number } & (RuleChangeRow | { readonly seq: null })
@@ -124,11 +124,6 @@ async function rulesOfValues(
     values.filter((value) => !value.includes("\0")),
   )
   return rows.map(ruleOf)
-}
-
-async function refuseRevoked(transaction: WriteTransaction, appId: AppId): Promise<void> {
-  const revoked = await transaction.row("SELECT 1 FROM apps WHERE id = $1 AND revoked", appId)
-  if (revoked !== undefined) throw new AppRevoked("The app is revoked.")
 }
 
 async function ruleCount(queries: Queries, appId: AppId): Promise<number> {

@@ -12,6 +12,7 @@ import {
 import { readKeyset } from "../connection/keyset.ts"
 import { noteIds } from "../connection/last-id.ts"
 import { noteLeftovers } from "./spared-matches.ts"
+import { refuseRevoked } from "./revoked-apps.ts"
 
 const select = `SELECT ${columnsAs("webhooks", webhookColumns)}, ${keyColumns} FROM webhooks`
 
@@ -55,6 +56,7 @@ export function createWebhookWrites(database: ClusterDatabase): WebhookWrites {
       database.write(async (transaction) => {
         // Webhooks of one app are created one after the other, so that their number is known.
         await transaction.run("SELECT 1 FROM apps WHERE id = $1 FOR NO KEY UPDATE", webhook.appId)
+        await refuseRevoked(transaction, webhook.appId)
         if (!(await insertWebhook(transaction, webhook, webhooksMax))) {
           const taken = await transaction.run(
             "SELECT 1 FROM webhooks WHERE app_id = $1 AND url_hash = sha256(convert_to($2, 'UTF8'))",

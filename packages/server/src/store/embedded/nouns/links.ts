@@ -11,6 +11,7 @@ import { damageOf, isWhole, settingChecked, type CheckedRow } from "../connectio
 import { prepareKeyset, readKeyset, type Keyset } from "../connection/keyset.ts"
 import { epochsDamageOf, epochsOfLog } from "./log-epochs.ts"
 import { prepareNoteIds } from "../connection/last-id.ts"
+import { prepareRefuseRevoked } from "./revoked-apps.ts"
 import { prepareRecheckSpared } from "./spared-matches.ts"
 import { columnsAs, prepare, type Statement } from "../connection/statements.ts"
 import type { ReadContext, SyncReads, SyncWrites, WriteContext } from "../serving/sync-store.ts"
@@ -103,6 +104,7 @@ export function createLinkReads(db: DatabaseSync, { damaged, turns }: ReadContex
 
 /** The writes of links. */
 export function createLinkWrites(db: DatabaseSync, { announceControl }: WriteContext): SyncWrites<LinkWrites> {
+  const refuseRevoked = prepareRefuseRevoked(db)
   const webhookById = prepare(db, "SELECT 1 FROM webhooks WHERE app_id = ? AND id = ?")
   const ofWebhook = prepare(db, "SELECT 1 FROM links WHERE webhook_id = ?")
   const insert = prepare(
@@ -126,6 +128,7 @@ export function createLinkWrites(db: DatabaseSync, { announceControl }: WriteCon
   return {
     createLink(link) {
       const [app, webhook] = [BigInt(link.appId), BigInt(link.webhookId)]
+      refuseRevoked(app)
       if (webhookById.get(app, webhook) === undefined) return "no-webhook"
       if (ofWebhook.get(webhook) !== undefined) return "exists"
       insert.run(BigInt(link.id), app, webhook, link.createdAtMs, link.query)

@@ -10,6 +10,7 @@ import { backfillRowsOf, replayColumns, replayOf, replayValuesOf, type ReplayRow
 import { damageOf, insertChecked, isWhole, settingChecked, type CheckedRow } from "../connection/checked-rows.ts"
 import { textChecksum } from "../connection/checksums.ts"
 import { prepareNoteIds } from "../connection/last-id.ts"
+import { prepareRefuseRevoked } from "./revoked-apps.ts"
 import { upToBytes } from "../connection/row-chunks.ts"
 import { columnsAs, prepare, type Statement } from "../connection/statements.ts"
 import type { ReadContext, SyncReads, SyncWrites, WriteContext } from "../serving/sync-store.ts"
@@ -75,6 +76,7 @@ export function createReplayReads(db: DatabaseSync, { damaged }: ReadContext): S
 
 /** The writes of replays. */
 export function createReplayWrites(db: DatabaseSync, { announceControl }: WriteContext): SyncWrites<ReplayWrites> {
+  const refuseRevoked = prepareRefuseRevoked(db)
   const link = prepare(db, "SELECT 1 FROM links WHERE id = ? AND app_id = ? AND webhook_id = ?")
   const running = prepare(db, "SELECT 1 FROM replays WHERE webhook_id = ? AND state = 'running'")
   const insert = prepare(
@@ -100,6 +102,7 @@ export function createReplayWrites(db: DatabaseSync, { announceControl }: WriteC
   const end = prepareEndReplay(db)
   return {
     createReplay(replay) {
+      refuseRevoked(BigInt(replay.appId))
       const webhook = BigInt(replay.webhookId)
       if (link.get(BigInt(replay.linkId), BigInt(replay.appId), webhook) === undefined) return "no-link"
       if (running.get(webhook) !== undefined) return "conflict"

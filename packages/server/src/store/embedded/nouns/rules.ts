@@ -2,7 +2,6 @@
 import type { RuleReads, RuleWrites } from "../../port/rule-store.ts"
 import type { DatabaseSync } from "node:sqlite"
 import type { RuleId } from "../../../model/ids.ts"
-import { AppRevoked } from "../../store-faults.ts"
 import type { RuleMatches, RuleSelector, StoredRule } from "../../../model/rule.ts"
 import { idEnds } from "../../id-bounds.ts"
 import { addRules } from "../../ledger/rule-additions.ts"
@@ -23,6 +22,7 @@ import { prepareKeyset, readKeyset } from "../connection/keyset.ts"
 import { prepareNoteIds } from "../connection/last-id.ts"
 import { inChunks, textBytes } from "../connection/row-chunks.ts"
 import { columnsAs, prepare } from "../connection/statements.ts"
+import { prepareRefuseRevoked } from "./revoked-apps.ts"
 import type { ReadContext, SyncReads, SyncWrites, WriteContext } from "../serving/sync-store.ts"
 
 const ruleColumnsAs = columnsAs("rules", ruleColumns)
@@ -124,12 +124,8 @@ export function createRuleWrites(db: DatabaseSync, { announceControl }: WriteCon
   )
   const changedAfter = prepare(db, "SELECT 1 FROM rule_changes WHERE seq > ? AND app_id = ? LIMIT 1")
   const forgetChanges = prepare(db, "DELETE FROM rule_changes WHERE seq <= ?")
-  const revoked = prepare(db, "SELECT 1 FROM apps WHERE id = ? AND revoked")
+  const refuseRevoked = prepareRefuseRevoked(db)
   const noteIds = prepareNoteIds(db)
-
-  function refuseRevoked(app: bigint): void {
-    if (revoked.get(app) !== undefined) throw new AppRevoked("The app is revoked.")
-  }
 
   function selected(app: bigint, selector: RuleSelector): readonly RuleRow[] {
     switch (selector.kind) {

@@ -5,6 +5,7 @@ import { keyColumns, webhookColumns, webhookOf, type WebhookRow } from "../../ro
 import { damageOf, insertChecked, isWhole, settingChecked, type CheckedRow } from "../connection/checked-rows.ts"
 import { prepareKeyset, readKeyset, type Keyset } from "../connection/keyset.ts"
 import { prepareNoteIds } from "../connection/last-id.ts"
+import { prepareRefuseRevoked } from "./revoked-apps.ts"
 import { prepareRecheckSpared } from "./spared-matches.ts"
 import { columnsAs, prepare } from "../connection/statements.ts"
 import type { ReadContext, SyncReads, SyncWrites, WriteContext } from "../serving/sync-store.ts"
@@ -49,6 +50,7 @@ export function createWebhookReads(db: DatabaseSync, { damaged }: ReadContext): 
 
 /** The writes of webhooks. */
 export function createWebhookWrites(db: DatabaseSync, { announceControl }: WriteContext): SyncWrites<WebhookWrites> {
+  const refuseRevoked = prepareRefuseRevoked(db)
   const byUrl = prepare(db, "SELECT 1 FROM webhooks WHERE app_id = ? AND url = ?")
   const count = prepare<{ count: number }>(db, "SELECT count(*) AS count FROM webhooks WHERE app_id = ?")
   const insert = prepare(db, insertChecked("webhooks"))
@@ -82,6 +84,7 @@ export function createWebhookWrites(db: DatabaseSync, { announceControl }: Write
 
   return {
     createWebhook(webhook, { webhooksMax }) {
+      refuseRevoked(BigInt(webhook.appId))
       const app = BigInt(webhook.appId)
       if (byUrl.get(app, webhook.url) !== undefined) return "duplicate"
       if ((count.get(app)?.count ?? 0) >= webhooksMax) return "over-limit"
