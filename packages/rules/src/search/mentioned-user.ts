@@ -10,8 +10,8 @@ export interface MentionedUser {
 }
 
 /**
- * Whether the entities of the post mention other users alone by the user's name, or by the digits of their id or of that name: an entity with an
- * id means the user of that id. A post without entities means the user whom its text names.
+ * Whether the entities of the post mention other users alone by the user's name, or by the digits of their id or of that
+ * name: an entity with an id means the user of that id. A post without entities means the user whom its text names.
  */
 export function mentionsAnother({ data }: RuleEnvelope, { id, username = id }: MentionedUser): boolean {
   const post = objectOf(data)

@@ -12,13 +12,13 @@
  */
 import { readFileSync } from "node:fs"
 import type { Channel, ChannelModel, ConsumeMessage } from "amqplib"
-import { ConfigError } from "../runtime/config-error.ts"
 import { Backoff } from "./backoff.ts"
 import { DeliveryTags } from "./delivery-tags.ts"
 import { MessageFlow, type Rejection, type SourceMessage } from "./message-flow.ts"
 import { closed, connectRabbitMq, QueueMissing, rabbitMqAdvice } from "./rabbitmq-connection.ts"
 import { DeadLetterQueue } from "./rabbitmq-dead-letters.ts"
 import type { RabbitMqSourceSettings } from "./rabbitmq-settings.ts"
+import { refuseUnreadable } from "./settings.ts"
 import type { AcknowledgedSourceDeps, Source } from "./source.ts"
 
 /** Time between two measurements of the queue. Ours. */
@@ -29,7 +29,8 @@ const closeMsMax = 1_000
 
 /** The source. Throws `ConfigError` when a file of the settings cannot be read. */
 export function createRabbitMqSource(settings: RabbitMqSourceSettings, deps: AcknowledgedSourceDeps): Source {
-  refuseUnreadable(settings)
+  const { name, caFile, password } = settings
+  refuseUnreadable(name, [caFile === undefined ? undefined : () => readFileSync(caFile), password])
   const { clock, monitor } = deps
   return {
     async run(signal) {
@@ -51,16 +52,6 @@ export function createRabbitMqSource(settings: RabbitMqSourceSettings, deps: Ack
         }
       }
     },
-  }
-}
-
-/** A file that is missing at the start is a fault of the settings; later ones are reported and tried again. */
-function refuseUnreadable({ name, caFile, password }: RabbitMqSourceSettings): void {
-  try {
-    if (caFile !== undefined) readFileSync(caFile)
-    password?.()
-  } catch (error) {
-    throw new ConfigError(`The source ${name} cannot start: ${(error as Error).message}`, { cause: error })
   }
 }
 

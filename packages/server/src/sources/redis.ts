@@ -13,7 +13,6 @@
  */
 import { readFileSync } from "node:fs"
 import { hostname } from "node:os"
-import { ConfigError } from "../runtime/config-error.ts"
 import { systemRandom } from "../runtime/random.ts"
 import { Backoff } from "./backoff.ts"
 import { messagesInFlightMax } from "./flow-bounds.ts"
@@ -33,6 +32,7 @@ import {
   type RedisEntry,
 } from "./redis-reply.ts"
 import type { RedisSourceSettings } from "./redis-settings.ts"
+import { refuseUnreadable } from "./settings.ts"
 import type { AcknowledgedSourceDeps, Source } from "./source.ts"
 
 /** Times that tests shorten. */
@@ -72,7 +72,8 @@ export function createRedisSource(
   deps: AcknowledgedSourceDeps,
   times: Partial<RedisTimes> = {},
 ): Source {
-  refuseUnreadable(settings)
+  const { name, caFile, password } = settings
+  refuseUnreadable(name, [caFile === undefined ? undefined : () => readFileSync(caFile), password])
   const { clock, monitor } = deps
   // The same for all connections of the process: so it knows its own entries again.
   const consumer = `${consumerPrefix}${hostname()}-${process.pid}-${Buffer.from(systemRandom.bytes(4)).toString("hex")}`
@@ -93,16 +94,6 @@ export function createRedisSource(
         }
       }
     },
-  }
-}
-
-/** A file that is missing at the start is a fault of the settings; later ones are reported and tried again. */
-function refuseUnreadable({ name, caFile, password }: RedisSourceSettings): void {
-  try {
-    if (caFile !== undefined) readFileSync(caFile)
-    password?.()
-  } catch (error) {
-    throw new ConfigError(`The source ${name} cannot start: ${(error as Error).message}`, { cause: error })
   }
 }
 

@@ -8,6 +8,7 @@
  *     has no stream: name the stream to read, such as posts.
  */
 import { readFileSync } from "node:fs"
+import { ConfigError } from "../runtime/config-error.ts"
 import { remembered } from "./known-secrets.ts"
 
 /** The members of an entry as they were parsed, and the environment, by the names of variables. */
@@ -273,6 +274,15 @@ export function readOnce(reads: readonly ((() => unknown) | undefined)[]): void 
     for (const read of reads) read?.()
   } catch (error) {
     throw new Error(`cannot start: ${(error as Error).message}`, { cause: error })
+  }
+}
+
+/** As `readOnce`, for the source of a name. Throws `ConfigError`. */
+export function refuseUnreadable(name: string, reads: Parameters<typeof readOnce>[0]): void {
+  try {
+    readOnce(reads)
+  } catch (error) {
+    throw new ConfigError(`The source ${name} ${(error as Error).message}`, { cause: error })
   }
 }
 

@@ -111,6 +111,7 @@ const noticeNames: ReadonlySet<string> = new Set([...deletionNotices, ...otherNo
 
 /** Whether it is a message of a stream other than a post: a notice, or in v2 a disconnect message. */
 function isNotice(members: Members): boolean {
+  if (tellsOfDeletion(members)) return true
   const data = objectOf(members["data"])
   if (data !== undefined)
     return !("id" in data || "text" in data) && Object.keys(data).some((name) => noticeNames.has(name))
@@ -124,7 +125,7 @@ function isNotice(members: Members): boolean {
 /** The format of an object; a `notice` is no post, and nothing is wrong with it. */
 function formatOf(members: Members): Exclude<PostFormat, "auto"> | "notice" | undefined {
   const { data, statuses, meta, id, text, id_str: idText, full_text: fullText, user } = members
-  if (objectOf(data) !== undefined) return isNotice(members) || tellsOfDeletion(members) ? "notice" : "envelope"
+  if (objectOf(data) !== undefined) return isNotice(members) ? "notice" : "envelope"
   // A page without posts has no `data`.
   if (Array.isArray(data) || (data === undefined && objectOf(meta)?.["result_count"] === 0)) return "page"
   if (Array.isArray(statuses) || idText !== undefined || fullText !== undefined) return "v1.1"

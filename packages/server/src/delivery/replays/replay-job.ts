@@ -120,7 +120,7 @@ export class ReplayJob {
     }
     if (this.#failure !== undefined) throw this.#failure.error
     // The event of the end goes to the same endpoint.
-    await this.#pauseOver(signal)
+    await this.#sleepUntil(() => this.#pausedUntilMs, signal)
     // Matches of the end that retention has deleted never came, and those that were given up never will.
     if (!signal.aborted) this.#cursor.failUpTo(this.#replay.endSeq)
     await store.saveReplay({ ...this.#cursor.progress, lease: this.#deps.lease })
@@ -206,21 +206,19 @@ export class ReplayJob {
     return undefined
   }
 
-  async #pauseOver(signal: AbortSignal): Promise<void> {
+  /** Sleeps until a time by the monotonic clock, which other matches may put off meanwhile, or until `signal`. */
+  async #sleepUntil(atMs: () => number, signal: AbortSignal): Promise<void> {
     const { clock } = this.#deps
-    const leftMs = (): number => Math.ceil(this.#pausedUntilMs - clock.monotonicMs())
+    const leftMs = (): number => Math.ceil(atMs() - clock.monotonicMs())
     for (let ms = leftMs(); ms > 0 && !signal.aborted; ms = leftMs()) await clock.sleep(ms, signal)
   }
 
   /** Waits until the webhook is valid, the endpoint's pause is over and the rate allows a send. False when stopped first. */
   async #maySend(signal: AbortSignal): Promise<boolean> {
-    const { clock } = this.#deps
-    const waitMs = (): number => Math.ceil(Math.max(this.#rate.nextAtMs, this.#pausedUntilMs) - clock.monotonicMs())
     while (!this.#link.valid && !signal.aborted) await this.#linkChanged.promise
-    // Other matches may have used the send that was waited for, or been asked to wait.
-    for (let ms = waitMs(); ms > 0 && !signal.aborted; ms = waitMs()) await clock.sleep(ms, signal)
+    await this.#sleepUntil(() => Math.max(this.#rate.nextAtMs, this.#pausedUntilMs), signal)
     if (signal.aborted) return false
-    this.#rate.note(clock.monotonicMs())
+    this.#rate.note(this.#deps.clock.monotonicMs())
     return true
   }
 

@@ -2,7 +2,8 @@
  * The stream connections of all apps: who may open one, and how all of them end.
  *
  * A connection belongs to the credentials that it was opened with and ends with them: `control-watch.ts` notices when
- * those of its app change, and the route when others, which act for the app, end. When several processes share the store, an app's connections to all of them are counted.
+ * those of its app change, and the route when others, which act for the app, end. When several processes share the store,
+ * an app's connections to all of them are counted.
  */
 import { randomUUID } from "node:crypto"
 import type { ServerResponse } from "node:http"
@@ -33,7 +34,7 @@ interface ReservedConnection {
    * it once, even if the client has left. Does not throw.
    */
   run(response: ServerResponse): Promise<void>
-  /** Ends the connection and releases the slot, since the credentials of the client have ended, though those of the app have not. */
+  /** Ends the connection and releases the slot, since the client's credentials have ended, though not those of the app. */
   end(reason: "credentials"): void
 }
 

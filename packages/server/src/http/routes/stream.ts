@@ -34,6 +34,7 @@ import { bearerRoute, selectionOf } from "./route-schema.ts"
  */
 export function streamRoutes(server: HttpServer, { limits, ...deps }: StreamDeps & Pick<HttpDeps, "limits">): void {
   const serve = servingStreams(deps)
+
   /**
    * GET /2/tweets/search/stream: matches as they come, until the client disconnects; or the matches of a past window of
    * time, and then the end. Not for HEAD, which would not end.
